@@ -190,7 +190,8 @@ final class OwnNodes {
 
   /** Sends the clean-up of a node. */
   private void cleanUp(ZooKeeper zk, long session, OwnNode node) {
-    if (node.pathIfMade() == null || node.mayHaveTwin) {
+    Duration holdLeft = node.holdLeft(time.nanos());
+    if (node.pathIfMade() == null || (node.mayHaveTwin && holdLeft.isZero())) {
       var unused = Wire.listNewest(zk, node.parent).thenAccept(answer -> {
         node.inUse.set(false);
         if (answer.isAbsent()) {
@@ -209,11 +210,12 @@ final class OwnNodes {
       // Created by a session that was replaced: it has ended, or will for lack of a heartbeat.
       noteGone(node);
     } else {
-      Duration holdLeft = node.holdLeft(time.nanos());
       var unused = Wire.multi(zk, prepareEnd(node, holdLeft)).thenAccept(answer -> {
         node.inUse.set(false);
         if (answer.isOk() || answer.isAbsent()) {
-          noteGone(node);
+          // A mark that was asked for is there, so the next clean-up only looks for a duplicate.
+          node.release(time.nanos(), Duration.ZERO);
+          noteDeleted(node);
         }
       });
     }

@@ -641,6 +641,26 @@ class StoreTest extends ServerTest {
     other.release(next, Duration.ZERO);
   }
 
+  @Rule("L-7.5")
+  @Test
+  void theCleanUpOfAnAttemptThatWasSentTwiceKeepsTheMinimumHold() throws Exception {
+    FaultProxy proxy = openProxy();
+    CuratorFramework far = openFramework(proxy);
+    ZooKeeperStore farStore = closeLater(Stores.open(far));
+    String name = Stores.freshName();
+    Duration hold = Duration.ofMinutes(10);
+    farStore.release(Stores.take(farStore, Stores.claim(name)), Duration.ZERO);
+    proxy.dropReply(1);
+    Grant grant = Stores.take(farStore, Stores.claim(name, Stores.TTL, hold));
+    assertThat(((ZooKeeperGrant) grant).node().mayHaveTwin).isTrue();
+    proxy.refuse();
+    assertThatExceptionOfType(StoreException.class).isThrownBy(() -> farStore.release(grant, hold));
+    proxy.heal();
+    Stores.eventually("nothing is left to look for", () -> farStore.nodes.all().isEmpty());
+    assertThat(children(name)).containsExactly(Names.ofMark(grant.number()));
+    assertThat(store.forceRelease(grant.claim().key(), grant.number())).isTrue();
+  }
+
   @Test
   void aMarkOfANameThatNobodyUsesAgainIsRemovedByWhoLeftIt() throws Exception {
     String name = Stores.freshName();
