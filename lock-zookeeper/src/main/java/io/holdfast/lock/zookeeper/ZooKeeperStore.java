@@ -205,9 +205,9 @@ final class ZooKeeperStore implements LockStore {
       throw SessionTrust.outOfTouch();
     }
     Grant grant = node.session() == zk.getSessionId() ? node.grant(time.nanos(), trusted) : null;
-    // When a session ends, it is forgotten (or the framework is closed) first, and then the holders
-    // of grants are told. So a grant that was made too late to be told is noticed here.
-    if (grant == null || trust.left(zk).isZero() || !wire.isOpen()) {
+    // When a session ends, its handle is closed, it is forgotten (or the framework is closed), and
+    // then the holders of grants are told. So a grant that came too late for that is noticed here.
+    if (grant == null || trust.left(zk).isZero() || node.isHandleClosed() || !wire.isOpen()) {
       node.abandon();
       throw StoreException.unanswered(
           "The session ended, or the machine slept, as the lock was acquired", null);

@@ -51,6 +51,7 @@ import org.apache.zookeeper.Watcher;
 import org.apache.zookeeper.ZooDefs;
 import org.apache.zookeeper.ZooKeeper;
 import org.apache.zookeeper.data.ACL;
+import org.apache.zookeeper.data.Stat;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
@@ -475,6 +476,34 @@ class StoreTest extends ServerTest {
     its.close();
     assertThat(events.lost).as("Unsafe: a holder that is not told").containsExactly(grant);
     Stores.eventually("nothing is left", () -> two.nodes.all().isEmpty());
+  }
+
+  @Test
+  void anAnswerThatIsHandledOnlyAfterTheEndOfItsSessionWasToldGrantsNothing() throws Exception {
+    CuratorFramework its = openFramework();
+    Stores.Events events = new Stores.Events();
+    ZooKeeperStore two = closeLater(Stores.open(its, events));
+    Grant held = Stores.take(two, Stores.claim(Stores.freshName()));
+    ZooKeeper zk = Frameworks.handle(its);
+    OwnNode late = made(two, zk);
+    zk.close();
+    Stores.eventually("the end is told", () -> events.lost.contains(held));
+    Duration trusted = two.trust.noteConfirmed(two.trust.request(zk));
+    assertThatExceptionOfType(StoreException.class)
+        .as("Unsafe: a lock in a session that is over")
+        .isThrownBy(() -> two.grant(zk, late, trusted));
+  }
+
+  /** Returns an attempt that was told of a node of this session that is not there. */
+  private static OwnNode made(ZooKeeperStore store, ZooKeeper zk) {
+    Claim claim = Stores.claim(Stores.freshName());
+    String parent = Stores.path(claim.key().name());
+    OwnNode node = store.nodes.enter(claim, parent);
+    Stat stat = new Stat();
+    stat.setEphemeralOwner(zk.getSessionId());
+    node.noteMade(
+        new Wire.Made(zk, parent + "/" + Names.ofOwner(claim.ownerId()) + "0000000000", stat));
+    return node;
   }
 
   @Test
