@@ -185,7 +185,7 @@ final class ZooKeeperStore implements LockStore {
       if (status instanceof Ticket.Waiting waiting) {
         return new Acquisition.Queued(ticket, waiting.recheckAfter());
       }
-      throw StoreException.unanswered("The session ended as the lock was acquired", null);
+      throw StoreException.unanswered("Our node vanished as the lock was acquired", null);
     } finally {
       if (!done) {
         ticket.forget();

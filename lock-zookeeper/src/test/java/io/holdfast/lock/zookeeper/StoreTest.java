@@ -22,6 +22,7 @@ import io.holdfast.lock.tck.Rule;
 import io.holdfast.lock.tck.fault.FaultProxy;
 import io.holdfast.lock.tck.fault.Link;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -504,6 +505,24 @@ class StoreTest extends ServerTest {
     node.noteMade(
         new Wire.Made(zk, parent + "/" + Names.ofOwner(claim.ownerId()) + "0000000000", stat));
     return node;
+  }
+
+  @Rule("L-6.3")
+  @Test
+  void anAttemptWhoseNodeVanishedIsNotToldThatTheLockIsTaken() throws Exception {
+    ZooKeeper zk = Frameworks.handle(framework);
+    OwnNode node = made(store, zk);
+    String mark = Names.ofMark(1);
+    NodeData over = new NodeData(Duration.ZERO, Instant.EPOCH, "somebody of the tests");
+    framework
+        .create()
+        .creatingParentContainersIfNeeded()
+        .forPath(node.parent + "/" + mark, over.bytes());
+    assertThatExceptionOfType(StoreException.class)
+        .isThrownBy(() -> store.marks.clearOrRest(zk, node, List.of(mark), store.wire.deadline()))
+        .withMessageContaining("vanished");
+    node.abandon();
+    framework.delete().forPath(node.parent + "/" + mark);
   }
 
   @Test
