@@ -97,7 +97,8 @@ final class LineTicket implements Ticket, Watcher {
         }
       });
     }
-    var unused = last.thenRun(() -> {
+    // The second answer can come first: a handle that is being closed gives it at once.
+    var unused = CompletableFuture.allOf(listing, last).whenComplete((done, failure) -> {
       listingByEvent = new Listing(zk, listing.join());
       wakeUp.run();
     });
