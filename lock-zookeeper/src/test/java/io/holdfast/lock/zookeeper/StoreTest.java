@@ -27,6 +27,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.ExecutionException;
@@ -523,6 +524,16 @@ class StoreTest extends ServerTest {
         .withMessageContaining("vanished");
     node.abandon();
     framework.delete().forPath(node.parent + "/" + mark);
+  }
+
+  @Test
+  void aListingWithoutASyncIsNoAnswer() throws Exception {
+    Answer<List<String>> listed = Wire.listAfter(
+            CompletableFuture.completedFuture(new Answer<>(Code.THROTTLEDOP, true)),
+            Frameworks.handle(framework),
+            "/")
+        .get(30, TimeUnit.SECONDS);
+    assertThat(listed).isEqualTo(new Answer<>(Code.THROTTLEDOP, null));
   }
 
   @Test
