@@ -31,7 +31,11 @@ record Answer<T>(Code code, @Nullable T value) {
     return code == Code.NONODE;
   }
 
-  /** Whether the session is over, so that nothing of the request is left, or will be. */
+  /**
+   * Whether the session has expired, or its handle was closed. The request may have been carried
+   * out. An ephemeral node that it made goes with the session, which the server may keep until its
+   * timeout.
+   */
   boolean isSessionOver() {
     return code == Code.SESSIONEXPIRED;
   }

@@ -34,14 +34,14 @@ final class Confirmer {
    * @return those that exist, each with that time, counted from before the request
    * @throws StoreException there is no answer, or it is not known how long the session lives
    */
-  Map<OwnNode, Duration> confirm(List<OwnNode> asked, Deadline deadline) throws StoreException {
+  Map<OwnNode, Duration> confirm(List<OwnNode> nodes, Deadline deadline) throws StoreException {
     Map<OwnNode, Duration> trusted = new HashMap<>();
     int from = 0;
-    while (from < asked.size()) {
+    while (from < nodes.size()) {
       List<OwnNode> batch = new ArrayList<>();
-      for (int chars = 0; from < asked.size() && chars < BATCH_CHARS_MAX; from++) {
-        batch.add(asked.get(from));
-        chars += asked.get(from).path().length();
+      for (int chars = 0; from < nodes.size() && chars < BATCH_CHARS_MAX; from++) {
+        batch.add(nodes.get(from));
+        chars += nodes.get(from).path().length();
       }
       Duration lives = confirmBatch(batch, deadline);
       batch.forEach(node -> trusted.put(node, lives));
@@ -66,10 +66,10 @@ final class Confirmer {
         return Duration.ZERO;
       }
       List<Op> ops = batch.stream().map(node -> Op.check(node.path(), -1)).toList();
-      SessionTrust.Asked moment = trust.asking(zk);
+      SessionTrust.Request request = trust.request(zk);
       Answer<List<OpResult>> answer = wire.await(Wire.multi(zk, ops), deadline);
       if (answer.isOk()) {
-        Duration trusted = trust.noteConfirmed(moment);
+        Duration trusted = trust.noteConfirmed(request);
         if (trusted.isZero()) {
           throw SessionTrust.outOfTouch();
         }
@@ -79,7 +79,7 @@ final class Confirmer {
       } else if (answer.isAbsent()) {
         batch.remove(Wire.firstFailed(answer));
       } else if (answer.isConnectionLost()) {
-        trust.noteDisconnected(moment);
+        trust.noteDisconnected(request);
         wire.pauseBeforeRetry(answer, deadline);
       } else {
         throw answer.failure();

@@ -9,7 +9,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * The line of a lock, as one listing of its node shows it.
  *
- * @param places the places in the order of their turns; the first has the lock
+ * @param places the places in the order of their turns; the first has the lock, or takes it next,
+ *     once no mark counts
  * @param marks the names of nodes that keep the lock taken for a minimum hold
  */
 record Line(List<Place> places, List<String> marks) {

@@ -4,6 +4,7 @@ import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.Ticket;
 import java.time.Duration;
+import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -34,7 +35,7 @@ final class LineTicket implements Ticket, Watcher {
 
   /**
    * The most listings that one poll evaluates. All nodes before ours may be leaving at once; if so
-   * many listings don't settle it, the waiter polls again soon.
+   * many listings don't show whose turn it is, the waiter polls again soon.
    */
   private static final int LISTINGS_MAX = 8;
 
@@ -89,14 +90,15 @@ final class LineTicket implements Ticket, Watcher {
     CompletableFuture<Answer<List<String>>> listing = Wire.list(zk, node.parent);
     CompletableFuture<?> last = listing;
     if (!SessionTrust.isEnough(zk, store.trust.left(zk))) {
-      SessionTrust.Asked asked = store.trust.asking(zk);
+      SessionTrust.Request request = store.trust.request(zk);
       last = Wire.multi(zk, List.of(Op.check(node.path(), -1))).thenAccept(checked -> {
         if (checked.isOk()) {
-          Duration unused = store.trust.noteConfirmed(asked);
+          Duration unused = store.trust.noteConfirmed(request);
         }
       });
     }
-    var unused = last.thenRun(() -> {
+    // The second answer can come first: a handle that is being closed gives it at once.
+    var unused = CompletableFuture.allOf(listing, last).whenComplete((done, failure) -> {
       listingByEvent = new Listing(zk, listing.join());
       wakeUp.run();
     });
@@ -116,7 +118,7 @@ final class LineTicket implements Ticket, Watcher {
     return status;
   }
 
-  /** Gives the place up, since our node is gone. */
+  /** Gives the place up: our node is gone, or its session is over. */
   private Status endAsGone() {
     forget();
     store.nodes.noteGone(node);
@@ -128,7 +130,7 @@ final class LineTicket implements Ticket, Watcher {
    * is time to ask again.
    */
   private @Nullable Status ask(ZooKeeper zk, Deadline deadline) throws StoreException {
-    SessionTrust.Asked asked = store.trust.asking(zk);
+    SessionTrust.Request request = store.trust.request(zk);
     var unused = Wire.sync(zk, node.parent);
     CompletableFuture<Answer<Stat>> finding = Wire.stat(zk, node.path());
     Watched before = watched.get();
@@ -143,11 +145,11 @@ final class LineTicket implements Ticket, Watcher {
       return endAsGone();
     }
     if (found.isConnectionLost()) {
-      store.trust.noteDisconnected(asked);
+      store.trust.noteDisconnected(request);
       store.wire.pauseBeforeRetry(found, deadline);
       return null;
     }
-    store.trust.noteAnswered(asked);
+    store.trust.noteAnswered(request);
     found.requireOk();
     if (stillThere) {
       return new Waiting(RECHECK_AFTER);
@@ -200,8 +202,11 @@ final class LineTicket implements Ticket, Watcher {
       if (index < 0) {
         throw StoreException.unanswered("The listing lacks our own node " + node.path(), null);
       } else if (index == 0) {
-        Duration rest = store.marks.settle(zk, node, line.marks(), deadline);
-        return rest.isZero() ? take(zk, trusted, deadline) : new Waiting(rest);
+        Duration rest = store.marks.clearOrRest(zk, node, line.marks(), deadline);
+        // No watch tells when a mark or our session is gone, so this waiter asks again soon.
+        return rest.isZero()
+            ? take(zk, trusted, deadline)
+            : new Waiting(Collections.min(List.of(rest, RECHECK_AFTER)));
       } else if (watch(zk, line, index, deadline)) {
         return new Waiting(RECHECK_AFTER);
       } else if (listings == LISTINGS_MAX) {

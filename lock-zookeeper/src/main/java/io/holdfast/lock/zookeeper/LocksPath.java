@@ -115,14 +115,15 @@ final class LocksPath {
   }
 
   /**
-   * Creates a node with the ACL that Curator gives it. Curator does not send the request: ZooKeeper
-   * would look for null in the list of ACLs, at which a list of {@code List.of} throws.
+   * Creates a node with the ACL of the framework's provider. The request is our own {@code multi},
+   * not Curator's {@code create()}: for that one, ZooKeeper looks for null in the list of ACLs, at
+   * which a list of {@code List.of} throws.
    */
   private Answer<List<OpResult>> tryToMake(String path) throws StoreException {
     Op create;
     try {
-      CuratorFramework whole = framework.usingNamespace(null);
-      create = whole.transactionOp().create().forPath(path, NOTHING).get();
+      CuratorFramework withoutNamespace = framework.usingNamespace(null);
+      create = withoutNamespace.transactionOp().create().forPath(path, NOTHING).get();
     } catch (Exception e) {
       throw StoreException.refused("Curator can't make " + path + ": " + e, e);
     }

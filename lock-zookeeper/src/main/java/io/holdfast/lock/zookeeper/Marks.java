@@ -20,8 +20,6 @@ import org.jspecify.annotations.Nullable;
  * is written now for this purpose.
  */
 final class Marks {
-  private static final Duration POLL_AGAIN_AFTER = Duration.ofMillis(10);
-
   private final Wire wire;
   private final String clock;
   private final List<ACL> acl;
@@ -93,11 +91,12 @@ final class Marks {
   }
 
   /**
-   * Deletes the marks, which keep the first in the line waiting, if the time of all is over.
+   * Returns how long the marks still keep the first in the line waiting; deletes them, and returns
+   * zero, if the time of all is over.
    *
-   * @return the time that it must still wait; zero if it need not wait, and the marks are gone
+   * @param node the first in the line
    */
-  Duration settle(ZooKeeper zk, OwnNode node, List<String> names, Deadline deadline)
+  Duration clearOrRest(ZooKeeper zk, OwnNode node, List<String> names, Deadline deadline)
       throws StoreException {
     if (names.isEmpty()) {
       return Duration.ZERO;
@@ -111,15 +110,15 @@ final class Marks {
       }
     }
     Mark last = last(marks, nowMillis);
-    return last == null ? delete(zk, node, marks, deadline) : last.rest(nowMillis);
+    if (last == null) {
+      delete(zk, node, marks, deadline);
+      return Duration.ZERO;
+    }
+    return last.rest(nowMillis);
   }
 
-  /**
-   * Deletes marks whose time is over, if our own node exists.
-   *
-   * @return zero, or the time to the next poll if our own node has gone
-   */
-  private Duration delete(ZooKeeper zk, OwnNode node, List<Mark> marks, Deadline deadline)
+  /** Deletes marks whose time is over, if our own node exists. */
+  private void delete(ZooKeeper zk, OwnNode node, List<Mark> marks, Deadline deadline)
       throws StoreException {
     List<Op> ops = new ArrayList<>();
     ops.add(Op.check(node.path(), -1));
@@ -128,11 +127,11 @@ final class Marks {
       Answer<List<OpResult>> answer = wire.untilAnswered(() -> Wire.multi(zk, ops), deadline);
       if (!answer.isAbsent()) {
         answer.requireOk();
-        return Duration.ZERO;
+        return;
       }
       int absent = Wire.firstFailed(answer);
       if (absent == 0) {
-        return POLL_AGAIN_AFTER;
+        throw StoreException.unanswered("Our node vanished: " + node.path(), null);
       }
       // Gone for good, whether by an earlier request of ours, whose answer was lost, or by another.
       ops.remove(absent);
@@ -140,8 +139,8 @@ final class Marks {
   }
 
   /**
-   * Rewrites a mark whose time is in the future, since the leader's clock was set back. Counted
-   * from now, it blocks no longer than intended.
+   * Rewrites a mark whose time is in the future, since the leader's clock was set back. It then
+   * counts its whole time once more, from now, instead of until the clock has caught up.
    */
   private void countAnew(ZooKeeper zk, Mark mark, Deadline deadline) throws StoreException {
     Wire.Node node = mark.node();

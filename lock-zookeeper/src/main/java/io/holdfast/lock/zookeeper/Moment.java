@@ -18,12 +18,13 @@ record Moment(long nanos, long wallMillis) {
   }
 
   /**
-   * Returns the time until a later moment that is known to be at most this far away: a wall clock
-   * that ran ahead by more was adjusted.
+   * Returns the time until a later moment, by whichever clock shows more. If the wall clock ran
+   * ahead of the monotonic one by more than {@code aheadNanosMax}, it was adjusted, and the
+   * monotonic clock alone counts.
    */
-  long nanosUntil(Moment later, long nanosMax) {
+  long nanosUntil(Moment later, long aheadNanosMax) {
     long byMonotonicNanos = later.nanos - nanos;
-    return wallNanosUntil(later) - byMonotonicNanos > nanosMax
+    return wallNanosUntil(later) - byMonotonicNanos > aheadNanosMax
         ? byMonotonicNanos
         : nanosUntil(later);
   }

@@ -20,11 +20,14 @@ final class OwnNode {
   final Claim claim;
   final String parent;
 
-  /** Whether a thread is cleaning it up. */
-  final AtomicBoolean cleaning = new AtomicBoolean();
+  /** Whether a release or the clean-up is at work on it; the clean-up then keeps off. */
+  final AtomicBoolean inUse = new AtomicBoolean();
 
-  /** Whether a deletion was sent, or is about to be, and is not answered yet. */
-  final AtomicBoolean deletionSent = new AtomicBoolean();
+  /**
+   * Whether a release has sent a deletion, or is about to, that is not answered yet. The clean-up's
+   * deletions do not count.
+   */
+  final AtomicBoolean releaseSent = new AtomicBoolean();
 
   /**
    * Whether its creation was sent again without an answer to the first request, so that a duplicate
@@ -115,7 +118,7 @@ final class OwnNode {
     return grant != null;
   }
 
-  /** Returns the grant while it stands; null before that, and once the node is given up. */
+  /** Returns the grant until the node is given up, even if its TTL has passed; null otherwise. */
   @Nullable
   ZooKeeperGrant grantIfAny() {
     return isWanted() ? grant : null;

@@ -148,8 +148,9 @@ final class OwnNodes {
 
   private void cleanUp() {
     if (!wire.isOpen()) {
-      // The session is closed, and its nodes are gone with it.
-      nodes.clear();
+      // Everything goes with the session, which is over now or soon. A grant stays until its holder
+      // was told of that.
+      nodes.values().removeIf(node -> node.grantIfAny() == null);
       marks.clear();
       return;
     }
@@ -166,18 +167,18 @@ final class OwnNodes {
     long nowNanos = time.nanos();
     for (OwnNode node : nodes.values()) {
       node.expireAt(nowNanos);
-      if (!node.isWanted() && node.cleaning.compareAndSet(false, true)) {
+      if (!node.isWanted() && node.inUse.compareAndSet(false, true)) {
         try {
           cleanUp(zk, session, node);
         } catch (RuntimeException | Error e) {
           // The next clean-up sends it again.
-          node.cleaning.set(false);
+          node.inUse.set(false);
           log.warn("Deleting a node of {} failed, and is done again", node.parent, e);
         }
       }
     }
-    marks.forEach((path, endsNanos) -> {
-      if (endsNanos - nowNanos <= 0) {
+    marks.forEach((path, deletableNanos) -> {
+      if (deletableNanos - nowNanos <= 0) {
         var unused = Wire.delete(zk, path).thenAccept(answer -> {
           if (answer.isOk() || answer.isAbsent()) {
             marks.remove(path);
@@ -189,10 +190,10 @@ final class OwnNodes {
 
   /** Sends the clean-up of a node. */
   private void cleanUp(ZooKeeper zk, long session, OwnNode node) {
-    String path = node.pathIfMade();
-    if (path == null || node.mayHaveTwin) {
+    Duration holdLeft = node.holdLeft(time.nanos());
+    if (node.pathIfMade() == null || (node.mayHaveTwin && holdLeft.isZero())) {
       var unused = Wire.listNewest(zk, node.parent).thenAccept(answer -> {
-        node.cleaning.set(false);
+        node.inUse.set(false);
         if (answer.isAbsent()) {
           noteGone(node);
         } else if (answer.isOk()) {
@@ -209,11 +210,12 @@ final class OwnNodes {
       // Created by a session that was replaced: it has ended, or will for lack of a heartbeat.
       noteGone(node);
     } else {
-      Duration holdLeft = node.holdLeft(time.nanos());
       var unused = Wire.multi(zk, prepareEnd(node, holdLeft)).thenAccept(answer -> {
-        node.cleaning.set(false);
+        node.inUse.set(false);
         if (answer.isOk() || answer.isAbsent()) {
-          noteGone(node);
+          // A mark that was asked for is there, so the next clean-up only looks for a duplicate.
+          node.release(time.nanos(), Duration.ZERO);
+          noteDeleted(node);
         }
       });
     }

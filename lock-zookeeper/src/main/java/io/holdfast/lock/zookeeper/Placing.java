@@ -69,7 +69,7 @@ final class Placing {
           node.mayHaveTwin = true;
           parents = List.of();
           if (made.isConnectionLost()) {
-            trust.noteDisconnected(sent.asked());
+            trust.noteDisconnected(sent.request());
           }
           wire.pauseBeforeRetry(made, deadline);
           continue;
@@ -78,7 +78,7 @@ final class Placing {
           nodes.noteGone(node);
         }
         made.requireOk();
-        Duration trusted = trust.noteConfirmed(sent.asked());
+        Duration trusted = trust.noteConfirmed(sent.request());
         if (node.mayHaveTwin) {
           deleteTwins(zk, node, deadline);
         }
@@ -111,13 +111,13 @@ final class Placing {
 
   /** The two requests of one try, which are under way. */
   private record Sent(
-      SessionTrust.Asked asked,
+      SessionTrust.Request request,
       CompletableFuture<Answer<Wire.Made>> making,
       CompletableFuture<Answer<List<String>>> listing) {}
 
   private Sent send(ZooKeeper zk, OwnNode node) {
     Claim claim = node.claim;
-    SessionTrust.Asked asked = trust.asking(zk);
+    SessionTrust.Request request = trust.request(zk);
     // The timeout is zero if this handle was never connected.
     NodeData data = new NodeData(Duration.ofMillis(zk.getSessionTimeout()), null, claim.holder());
     CompletableFuture<Answer<Wire.Made>> making = Wire.send(answer -> zk.create(
@@ -134,12 +134,15 @@ final class Placing {
           answer.accept(code, made);
         },
         null));
-    return new Sent(asked, making, Wire.list(zk, node.parent));
+    return new Sent(request, making, Wire.list(zk, node.parent));
   }
 
   /**
    * Sends requests to create a lock's node and its parents; nodes that exist already are left
    * alone.
+   *
+   * <p>Only a path that was deleted after {@code build()} is made again here: with the ACL of the
+   * nodes below it, and without restrictions on the nodes above it, which have no locks.
    */
   private List<CompletableFuture<Answer<Boolean>>> makeParents(ZooKeeper zk, String parent) {
     List<CompletableFuture<Answer<Boolean>>> making = new ArrayList<>();

@@ -12,16 +12,16 @@ import org.jspecify.annotations.Nullable;
 /**
  * Determines the time for which the framework's session is certain to live.
  *
- * <p>The leader ends a session when it has not heard of it for the timeout. Writes do not count:
- * the leader hears of sessions from the reports of the server that the client is connected to, one
- * every half tick, which is at most a quarter of the timeout. So a write that a majority confirmed
- * proves that the session was alive then, and an earlier request, a <em>sign of life</em>, proves
- * for how long it will go on: the time counts from when the sign was sent, provided that it was
- * answered at least a quarter of the timeout before the write.
+ * <p>The leader ends a session when it has not heard of it for the timeout. A write by itself does
+ * not make it keep a session longer: it hears of sessions only from the reports of the server that
+ * the client is connected to, one every half tick, which is at most a quarter of the timeout. So a
+ * write that a majority confirmed proves that the session was alive then, and an earlier request, a
+ * <em>sign of life</em>, proves for how long it will go on: the time counts from when the sign was
+ * sent, provided that it was answered at least a quarter of the timeout before the write.
  *
  * <p>A request that failed for lack of a connection is a sign, too, and need only have been seen to
- * fail before the write: the write needed a new connection, and the leader itself was asked whether
- * the session may have it.
+ * fail before the write: the write needed a new connection, and the leader itself was request
+ * whether the session may have it.
  *
  * <p>Of a session that is new to us we know only that the client drops a connection on which it has
  * heard nothing for two thirds of the timeout.
@@ -49,9 +49,8 @@ final class SessionTrust {
   private static final int NEW_TRUST_DIVISOR = 4;
 
   /**
-   * The age of the sign of life that stands for all that the application sent before our first
-   * request: at that request, the timeout divided by this. So the trust falls if the first answer
-   * is slow.
+   * When the application last sent something before our first request is not known. It is taken to
+   * be the timeout divided by this earlier, so a slow first answer lowers the trust.
    */
   private static final int NEW_SIGN_DIVISOR = 2;
 
@@ -101,12 +100,12 @@ final class SessionTrust {
   }
 
   /**
-   * A request that is about to be sent.
+   * A request that is about to be sent: its handle, the time, and the session's timeout.
    *
    * @param timeoutNanos the session's timeout; zero if it is not known, since there never was a
    *     connection
    */
-  record Asked(ZooKeeper zk, Moment at, long timeoutNanos) {}
+  record Request(ZooKeeper zk, Moment at, long timeoutNanos) {}
 
   /**
    * A sign of life.
@@ -115,14 +114,17 @@ final class SessionTrust {
    *     request, that of this request
    * @param ageNanos the session's age at that time, counted from our first request; negative for
    *     the sign that stands for the time before that
-   * @param answeredNanos the session's age when the sign was answered, or was seen to have failed
-   * @param byLeader whether the leader itself had heard of it by then
+   * @param answeredAgeNanos the session's age when the sign was answered, or was seen to have
+   *     failed
+   * @param countsAtOnce whether a write that is sent after {@code answeredAgeNanos} proves that the
+   *     leader heard of the session after this sign; otherwise only one that is sent a quarter of
+   *     the timeout later does
    */
   private record Sign(
-      Moment at, long timeoutNanos, long ageNanos, long answeredNanos, boolean byLeader) {
+      Moment at, long timeoutNanos, long ageNanos, long answeredAgeNanos, boolean countsAtOnce) {
     /** Returns the session's age from which on the leader has certainly heard of this sign. */
-    long reportedNanos(long leastTimeoutNanos) {
-      return byLeader ? answeredNanos : answeredNanos + leastTimeoutNanos / REPORTED_DIVISOR;
+    long reportedAgeNanos(long leastTimeoutNanos) {
+      return answeredAgeNanos + (countsAtOnce ? 0 : leastTimeoutNanos / REPORTED_DIVISOR);
     }
 
     /**
@@ -135,8 +137,8 @@ final class SessionTrust {
   }
 
   /** Returns a request that is about to be sent, at this moment. */
-  Asked asking(ZooKeeper zk) {
-    return new Asked(zk, Moment.now(time), timeoutNanos(zk));
+  Request request(ZooKeeper zk) {
+    return new Request(zk, Moment.now(time), timeoutNanos(zk));
   }
 
   private static long timeoutNanos(ZooKeeper zk) {
@@ -144,26 +146,26 @@ final class SessionTrust {
   }
 
   /** Notes that the request was answered. */
-  synchronized void noteAnswered(Asked asked) {
-    note(asked, Moment.now(time), false);
+  synchronized void noteAnswered(Request request) {
+    note(request, Moment.now(time), false);
   }
 
   /** Notes that the request failed for lack of a connection. */
-  synchronized void noteDisconnected(Asked asked) {
-    note(asked, Moment.now(time), true);
+  synchronized void noteDisconnected(Request request) {
+    note(request, Moment.now(time), true);
   }
 
-  private void note(Asked asked, Moment answered, boolean byLeader) {
-    long now = asked.zk().getSessionId();
-    long timeoutNanos = timeoutNanos(asked.zk());
+  private void note(Request request, Moment answered, boolean failed) {
+    long now = request.zk().getSessionId();
+    long timeoutNanos = timeoutNanos(request.zk());
     if (now == 0 || timeoutNanos == 0) {
       return;
     }
-    if (asked.timeoutNanos() != 0) {
-      timeoutNanos = Math.min(timeoutNanos, asked.timeoutNanos());
+    if (request.timeoutNanos() != 0) {
+      timeoutNanos = Math.min(timeoutNanos, request.timeoutNanos());
     }
     if (now != session) {
-      meet(now, asked.at(), timeoutNanos, answered);
+      meet(now, request.at(), timeoutNanos, answered);
       return;
     }
     Sign last = signs.getLast();
@@ -171,11 +173,11 @@ final class SessionTrust {
       // Recorded even if it came soon after the last one.
       signs.removeLast();
       signs.add(new Sign(
-          last.at(), timeoutNanos, last.ageNanos(), last.answeredNanos(), last.byLeader()));
+          last.at(), timeoutNanos, last.ageNanos(), last.answeredAgeNanos(), last.countsAtOnce()));
     }
-    long ageNanos = last.ageNanos(asked.at());
+    long ageNanos = last.ageNanos(request.at());
     if (ageNanos - last.ageNanos() >= timeoutNanos / GRAIN_DIVISOR) {
-      signs.add(new Sign(asked.at(), timeoutNanos, ageNanos, last.ageNanos(answered), byLeader));
+      signs.add(new Sign(request.at(), timeoutNanos, ageNanos, last.ageNanos(answered), failed));
       // Of the signs that are at least a timeout old, the newest stays first.
       Sign first = signs.removeFirst();
       while (ageNanos - signs.getFirst().ageNanos() >= timeoutNanos) {
@@ -190,9 +192,9 @@ final class SessionTrust {
     forget();
     session = newSession;
     long beforeNanos = -timeoutNanos / NEW_SIGN_DIVISOR;
-    long answeredNanos = at.nanosUntil(answered);
+    long answeredAgeNanos = at.nanosUntil(answered);
     signs.add(new Sign(at, timeoutNanos, beforeNanos, beforeNanos, true));
-    signs.add(new Sign(at, timeoutNanos, 0, answeredNanos, false));
+    signs.add(new Sign(at, timeoutNanos, 0, answeredAgeNanos, false));
   }
 
   /**
@@ -201,14 +203,14 @@ final class SessionTrust {
    * @return the time for which the session is certain to live, counted from before the request was
    *     sent; zero if that is not known
    */
-  synchronized Duration noteConfirmed(Asked asked) {
-    noteAnswered(asked);
-    if (signs.isEmpty() || asked.zk().getSessionId() != session) {
+  synchronized Duration noteConfirmed(Request request) {
+    noteAnswered(request);
+    if (signs.isEmpty() || request.zk().getSessionId() != session) {
       return Duration.ZERO;
     }
-    long trustedNanos = trustedNanos(signs.getLast().ageNanos(asked.at()));
-    if (confirmedAt == null || asked.at().nanos() - confirmedAt.nanos() >= 0) {
-      confirmedAt = asked.at();
+    long trustedNanos = trustedNanos(signs.getLast().ageNanos(request.at()));
+    if (confirmedAt == null || request.at().nanos() - confirmedAt.nanos() >= 0) {
+      confirmedAt = request.at();
       confirmedForNanos = trustedNanos;
     }
     return Duration.ofNanos(trustedNanos);
@@ -220,7 +222,7 @@ final class SessionTrust {
     for (Iterator<Sign> newestFirst = signs.descendingIterator(); newestFirst.hasNext(); ) {
       Sign sign = newestFirst.next();
       leastNanos = Math.min(leastNanos, sign.timeoutNanos());
-      if (sign.reportedNanos(leastNanos) <= ageNanos) {
+      if (sign.reportedAgeNanos(leastNanos) <= ageNanos) {
         long leftNanos = leastNanos - (ageNanos - sign.ageNanos());
         int divisor = sign.ageNanos() < 0 ? NEW_TRUST_DIVISOR : TRUST_DIVISOR;
         return Math.max(0, Math.min(leastNanos / divisor, leftNanos));
@@ -230,8 +232,8 @@ final class SessionTrust {
   }
 
   /**
-   * Notes the current handle's session, which may be another than before, about which nothing is
-   * known yet, or have another timeout.
+   * Notes the handle's current session and timeout. If the session is another than before, all that
+   * was known is forgotten.
    */
   synchronized void noteSession(ZooKeeper zk) {
     if (zk.getSessionId() != session) {

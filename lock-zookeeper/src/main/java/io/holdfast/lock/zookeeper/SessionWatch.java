@@ -23,8 +23,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>When the session is lost, everything known about it is forgotten first, and then the holders
  * of grants are told. A thread that has just got a grant makes sure afterwards that something is
- * known about the session, so that none is missed. One that is made just as the handle is replaced
- * may be missed once, and is found by the next poll.
+ * known about the session, so that none is missed. A grant that is made just as the handle is
+ * replaced may be missed once; the next poll finds it.
  */
 final class SessionWatch implements ConnectionStateListener, CuratorListener {
   private static final long POLL_MILLIS = 1_000;
@@ -63,7 +63,7 @@ final class SessionWatch implements ConnectionStateListener, CuratorListener {
 
   /** Finds out by itself what no event told, and gives a sign of life if it is time for one. */
   private void pollSession() {
-    // First, so that none of these is of a later session than what is found out below.
+    // Read first, so that no grant in the list is of a later session than what is found out below.
     List<ZooKeeperGrant> grants = grants();
     // Perhaps Curator had no handle when it told of a connection.
     noteSession();
@@ -79,7 +79,10 @@ final class SessionWatch implements ConnectionStateListener, CuratorListener {
     }
   }
 
-  /** Returns the handle, or null if the framework is closed, and the session with it. */
+  /**
+   * Returns the handle, or null if Curator gives none: the framework is closed, or an outage has
+   * lasted for a while.
+   */
   private @Nullable ZooKeeper handleIfAny() {
     try {
       return wire.handle();
@@ -93,12 +96,12 @@ final class SessionWatch implements ConnectionStateListener, CuratorListener {
     if (zk == null) {
       return;
     }
-    SessionTrust.Asked asked = trust.asking(zk);
+    SessionTrust.Request request = trust.request(zk);
     var unused = Wire.stat(zk, root).thenAccept(answer -> {
       if (answer.isConnectionLost()) {
-        trust.noteDisconnected(asked);
+        trust.noteDisconnected(request);
       } else if (!answer.isSessionOver()) {
-        trust.noteAnswered(asked);
+        trust.noteAnswered(request);
       }
     });
   }
@@ -136,9 +139,12 @@ final class SessionWatch implements ConnectionStateListener, CuratorListener {
     grants().forEach(this::lose);
   }
 
-  /** Notes which session the handle has by now, and tells the holders in another of its end. */
+  /**
+   * Notes the handle's session, and tells the holders of grants in any other session that theirs
+   * has ended.
+   */
   private void noteSession() {
-    // Before the handle, so that none is of a later session than its.
+    // Read before the handle, so that no grant in the list is of a later session than the handle's.
     List<ZooKeeperGrant> grants = grants();
     ZooKeeper zk = handleIfAny();
     if (zk == null) {
@@ -154,8 +160,9 @@ final class SessionWatch implements ConnectionStateListener, CuratorListener {
   }
 
   /**
-   * Tells the holder of a grant that still stands of its loss, and only then gives up the node. If
-   * the telling fails, the node stays: a holder that does not know must keep others waiting.
+   * Tells the holder of a grant whose node was not given up of the loss, and only then gives the
+   * node up. If the telling fails, the node stays: a holder that does not know must keep others
+   * waiting.
    */
   private void lose(ZooKeeperGrant grant) {
     if (grant.node().isWanted()) {

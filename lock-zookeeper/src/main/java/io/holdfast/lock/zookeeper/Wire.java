@@ -173,16 +173,14 @@ final class Wire {
   }
 
   /**
-   * Lists children after a {@code sync} that was sent just before. If the connection was lost in
-   * between, the listing may be that of another server, which did not catch up, and counts as lost.
+   * Lists children after a {@code sync} that was sent just before. If the {@code sync} failed, the
+   * server may not have caught up, and its failure is the answer.
    */
   static CompletableFuture<Answer<List<String>>> listAfter(
       CompletableFuture<Answer<Boolean>> sync, ZooKeeper zk, String path) {
     return list(zk, path)
         .thenCombine(
-            sync,
-            (listed, synced) ->
-                synced.isConnectionLost() ? new Answer<>(synced.code(), null) : listed);
+            sync, (listed, synced) -> synced.isOk() ? listed : new Answer<>(synced.code(), null));
   }
 
   /** Makes this server catch up with the leader before it answers the next request. */
@@ -237,8 +235,8 @@ final class Wire {
   }
 
   /**
-   * Carries out all operations or none. A write, so that the leader answers, and a follower that is
-   * cut off can't.
+   * Carries out all operations or none. With a write or a check among them, the leader answers, and
+   * a follower that is cut off can't.
    */
   static CompletableFuture<Answer<List<OpResult>>> multi(ZooKeeper zk, List<Op> ops) {
     return send(

@@ -74,8 +74,8 @@ public final class ZooKeeperGuard {
    * @param framework has the same chroot; its namespace does not matter
    */
   public CuratorOp check(CuratorFramework framework) throws Exception {
-    CuratorFramework whole = framework.usingNamespace(null);
-    return whole.transactionOp().check().forPath(path);
+    CuratorFramework withoutNamespace = framework.usingNamespace(null);
+    return withoutNamespace.transactionOp().check().forPath(path);
   }
 
   /**
@@ -125,7 +125,7 @@ public final class ZooKeeperGuard {
       CuratorFramework framework, CuratorOp[] operations, List<OpResult> results) {
     List<CuratorTransactionResult> told = new ArrayList<>(results.size());
     for (int i = 0; i < results.size(); i++) {
-      TypeAndPath asked = operations[i].getTypeAndPath();
+      TypeAndPath target = operations[i].getTypeAndPath();
       String path = null;
       Stat stat = null;
       if (results.get(i) instanceof OpResult.CreateResult created) {
@@ -134,7 +134,7 @@ public final class ZooKeeperGuard {
       } else if (results.get(i) instanceof OpResult.SetDataResult set) {
         stat = set.getStat();
       }
-      told.add(new CuratorTransactionResult(asked.getType(), asked.getForPath(), path, stat));
+      told.add(new CuratorTransactionResult(target.getType(), target.getForPath(), path, stat));
     }
     return told;
   }

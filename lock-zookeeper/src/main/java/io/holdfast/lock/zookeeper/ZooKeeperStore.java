@@ -35,7 +35,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The lock protocol on ZooKeeper: each lock is a container node, with one ephemeral sequential node
- * for each attempt; the lowest of them has the lock.
+ * for each attempt; the lowest of them has the lock, or takes it next, once no mark counts.
  */
 final class ZooKeeperStore implements LockStore {
   final Wire wire;
@@ -90,29 +90,30 @@ final class ZooKeeperStore implements LockStore {
     }
     Wire wire = new Wire(framework, settings.time(), settings.storeTimeout());
     SessionTrust trust = new SessionTrust(settings.time());
-    SessionTrust.Asked asked = trust.asking(wire.handle());
+    SessionTrust.Request request = trust.request(wire.handle());
     String root = ZKPaths.fixForNamespace(framework.getNamespace(), path);
     List<ACL> acl = new LocksPath(framework, wire, root).open(givenAcl);
-    trust.noteAnswered(asked);
+    trust.noteAnswered(request);
     ZooKeeperStore store =
-        new ZooKeeperStore(whole(framework, wire), wire, trust, settings, root, acl);
+        new ZooKeeperStore(behindView(framework, wire), wire, trust, settings, root, acl);
     store.watch.start(store.framework, store.background);
     store.nodes.start();
     return store;
   }
 
   /**
-   * Returns the framework itself, if this is a view of it with a namespace. A view does not tell
-   * when the framework is being closed, and only callbacks are given the framework behind it.
+   * Returns the framework behind a view with a namespace; the argument itself if it is no view. A
+   * view does not tell when the framework is being closed, and Curator shows the framework behind
+   * it only to callbacks.
    */
-  private static CuratorFramework whole(CuratorFramework framework, Wire wire)
+  private static CuratorFramework behindView(CuratorFramework framework, Wire wire)
       throws StoreException {
     try {
       var unused = framework.getCuratorListenable();
       return framework;
     } catch (UnsupportedOperationException e) {
       CompletableFuture<Answer<CuratorFramework>> shown = new CompletableFuture<>();
-      BackgroundCallback callback = (whole, event) -> shown.complete(new Answer<>(Code.OK, whole));
+      BackgroundCallback callback = (found, event) -> shown.complete(new Answer<>(Code.OK, found));
       try {
         var unused = framework.checkExists().inBackground(callback).forPath("/");
       } catch (Exception refused) {
@@ -141,8 +142,9 @@ final class ZooKeeperStore implements LockStore {
     OwnNode node = placed.node();
     try {
       Optional<Grant> grant = Optional.empty();
-      if (placed.line().indexOf(node.name()) == 0
-          && marks.settle(placed.zk(), node, placed.line().marks(), deadline).isZero()) {
+      Line line = placed.line();
+      if (line.indexOf(node.name()) == 0
+          && marks.clearOrRest(placed.zk(), node, line.marks(), deadline).isZero()) {
         grant = Optional.of(grant(placed.zk(), node, placed.trusted()));
       }
       seenTaken.note(parent, grant.isEmpty());
@@ -172,20 +174,20 @@ final class ZooKeeperStore implements LockStore {
     Deadline deadline = wire.deadline();
     Placing.Placed placed = placing.place(claim, Names.path(root, claim.key()), deadline);
     LineTicket ticket = new LineTicket(this, placed.node(), wakeUp);
-    boolean settled = false;
+    boolean done = false;
     try {
       Ticket.Status status =
           ticket.takeOrWatch(placed.zk(), placed.line(), placed.trusted(), deadline);
-      settled = true;
+      done = true;
       if (status instanceof Ticket.Granted granted) {
         return new Acquisition.Granted(granted.grant());
       }
       if (status instanceof Ticket.Waiting waiting) {
         return new Acquisition.Queued(ticket, waiting.recheckAfter());
       }
-      throw StoreException.unanswered("The session ended as the lock was acquired", null);
+      throw StoreException.unanswered("Our node vanished as the lock was acquired", null);
     } finally {
-      if (!settled) {
+      if (!done) {
         ticket.forget();
       }
     }
@@ -203,9 +205,9 @@ final class ZooKeeperStore implements LockStore {
       throw SessionTrust.outOfTouch();
     }
     Grant grant = node.session() == zk.getSessionId() ? node.grant(time.nanos(), trusted) : null;
-    // When a session ends, it is forgotten (or the framework is closed) first, and then the holders
-    // of grants are told. So a grant that was made too late to be told is noticed here.
-    if (grant == null || trust.left(zk).isZero() || !wire.isOpen()) {
+    // When a session ends, its handle is closed, it is forgotten (or the framework is closed), and
+    // then the holders of grants are told. So a grant that came too late for that is noticed here.
+    if (grant == null || trust.left(zk).isZero() || node.isHandleClosed() || !wire.isOpen()) {
       node.abandon();
       throw StoreException.unanswered(
           "The session ended, or the machine slept, as the lock was acquired", null);
@@ -219,19 +221,19 @@ final class ZooKeeperStore implements LockStore {
   public ReleaseOutcome release(Grant grant, Duration holdFor) throws StoreException {
     OwnNode node = ((ZooKeeperGrant) grant).node();
     // So that the clean-up does not delete the node meanwhile: its absence would look like a loss.
-    boolean mine = node.cleaning.compareAndSet(false, true);
+    boolean mine = node.inUse.compareAndSet(false, true);
     try {
       node.release(time.nanos(), holdFor);
       Deadline deadline = wire.deadline();
       while (true) {
         ZooKeeper zk = wire.handle();
-        boolean sentBefore = node.deletionSent.getAndSet(true);
+        boolean sentBefore = node.releaseSent.getAndSet(true);
         Duration holdLeft = node.holdLeft(time.nanos());
         Answer<?> answer = holdLeft.isZero()
             ? wire.await(Wire.delete(zk, node.path()), deadline)
             : wire.await(Wire.multi(zk, nodes.prepareEnd(node, holdLeft)), deadline);
         if (answer.isOk() || answer.isAbsent()) {
-          node.deletionSent.set(false);
+          node.releaseSent.set(false);
           nodes.noteDeleted(node);
           // If the node is absent after a deletion whose answer was lost, that deletion was carried
           // out, unless the session has ended, and perhaps the node with it.
@@ -242,7 +244,7 @@ final class ZooKeeperStore implements LockStore {
       }
     } finally {
       if (mine) {
-        node.cleaning.set(false);
+        node.inUse.set(false);
       }
     }
   }
@@ -318,11 +320,11 @@ final class ZooKeeperStore implements LockStore {
   private List<Optional<Duration>> confirmAndExtend(
       List<Grant> grants, Function<Claim, Duration> ttl) throws StoreException {
     long sentNanos = time.nanos();
-    List<OwnNode> asked = grants.stream()
+    List<OwnNode> candidates = grants.stream()
         .map(grant -> ((ZooKeeperGrant) grant).node())
         .filter(node -> node.stands(sentNanos))
         .toList();
-    Map<OwnNode, Duration> trusted = confirmer.confirm(asked, wire.deadline());
+    Map<OwnNode, Duration> trusted = confirmer.confirm(candidates, wire.deadline());
     List<Optional<Duration>> validFor = new ArrayList<>(grants.size());
     for (Grant grant : grants) {
       OwnNode node = ((ZooKeeperGrant) grant).node();

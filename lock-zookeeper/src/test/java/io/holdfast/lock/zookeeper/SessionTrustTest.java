@@ -88,18 +88,18 @@ class SessionTrustTest {
 
   /** A write that is confirmed at once. */
   private Duration confirm() {
-    return trust.noteConfirmed(trust.asking(zk));
+    return trust.noteConfirmed(trust.request(zk));
   }
 
   /** A request that was answered so long ago that the leader has heard of it. */
   private void getKnown() {
-    trust.noteAnswered(trust.asking(zk));
+    trust.noteAnswered(trust.request(zk));
     time.pass(TIMEOUT.dividedBy(4));
   }
 
   @Test
   void aSessionThatIsNewIsTrustedForAQuarterUntilTheLeaderHasHeardOfOurFirstRequest() {
-    trust.noteAnswered(trust.asking(zk));
+    trust.noteAnswered(trust.request(zk));
     assertThat(confirm()).isEqualTo(TIMEOUT.dividedBy(4));
     time.pass(TIMEOUT.dividedBy(4).minusMillis(1));
     assertThat(confirm()).isEqualTo(TIMEOUT.dividedBy(4));
@@ -118,7 +118,7 @@ class SessionTrustTest {
   /** Also in the moment in which the quarter is over for a write, but not yet for the answer. */
   @Test
   void inASessionThatIsNewAHolderMayStartAtAnyTime() {
-    SessionTrust.Asked first = trust.asking(zk);
+    SessionTrust.Request first = trust.request(zk);
     Duration answeredAfter = TIMEOUT.dividedBy(20);
     time.pass(answeredAfter);
     trust.noteAnswered(first);
@@ -153,16 +153,16 @@ class SessionTrustTest {
       }
       for (int i = 0; i < 30 && leader.lives(arrived); i++) {
         leader.contacts.add(arrived);
-        SessionTrust.Asked asked = trust.asking(zk);
+        SessionTrust.Request request = trust.request(zk);
         time.set(arrived.plus(upTo(random, TIMEOUT.dividedBy(random.nextInt(2, 100)))));
         if (random.nextBoolean()) {
-          Duration trusted = trust.noteConfirmed(asked);
-          assertThat(asked.at().nanos() + trusted.toNanos())
+          Duration trusted = trust.noteConfirmed(request);
+          assertThat(request.at().nanos() + trusted.toNanos())
               .as("seed %s, %s after the first request", seed, time.now)
               .isLessThanOrEqualTo(leader.end(arrived).toNanos());
           said += trusted.isZero() ? 0 : 1;
         } else {
-          trust.noteAnswered(asked);
+          trust.noteAnswered(request);
         }
         time.pass(upTo(random, TIMEOUT.dividedBy(random.nextInt(1, 20))));
         arrived = time.now.plus(upTo(random, TIMEOUT.dividedBy(random.nextInt(2, 100))));
@@ -211,11 +211,11 @@ class SessionTrustTest {
   void whatWasSentBeforeAnotherRequestWasSeenToFailDoesNotComeAfterTheReconnect() {
     getKnown();
     time.pass(TIMEOUT.dividedBy(2));
-    SessionTrust.Asked failing = trust.asking(zk);
-    SessionTrust.Asked before = trust.asking(zk);
+    SessionTrust.Request failing = trust.request(zk);
+    SessionTrust.Request before = trust.request(zk);
     time.pass(Duration.ofSeconds(1));
     trust.noteDisconnected(failing);
-    SessionTrust.Asked after = trust.asking(zk);
+    SessionTrust.Request after = trust.request(zk);
     assertThat(trust.noteConfirmed(before)).isEqualTo(TIMEOUT.dividedBy(4));
     assertThat(trust.noteConfirmed(after)).isEqualTo(TIMEOUT.dividedBy(2));
   }

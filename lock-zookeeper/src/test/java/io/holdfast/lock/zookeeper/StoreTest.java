@@ -22,10 +22,12 @@ import io.holdfast.lock.tck.Rule;
 import io.holdfast.lock.tck.fault.FaultProxy;
 import io.holdfast.lock.tck.fault.Link;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.ExecutionException;
@@ -35,8 +37,12 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.CuratorFrameworkFactory;
+import org.apache.curator.framework.api.CuratorEvent;
+import org.apache.curator.framework.api.CuratorEventType;
+import org.apache.curator.framework.api.CuratorListener;
 import org.apache.curator.retry.RetryForever;
 import org.apache.zookeeper.AsyncCallback;
 import org.apache.zookeeper.CreateMode;
@@ -47,6 +53,7 @@ import org.apache.zookeeper.Watcher;
 import org.apache.zookeeper.ZooDefs;
 import org.apache.zookeeper.ZooKeeper;
 import org.apache.zookeeper.data.ACL;
+import org.apache.zookeeper.data.Stat;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
@@ -439,6 +446,97 @@ class StoreTest extends ServerTest {
   }
 
   @Test
+  void aCleanUpWhileTheFrameworkIsBeingClosedForgetsNoHolder() throws Exception {
+    CuratorFramework its = openFramework();
+    Stores.Events events = new Stores.Events();
+    AtomicReference<ZooKeeperStore> opened = new AtomicReference<>();
+    // Curator tells its listeners of the close one after another, by their hash codes.
+    its.getCuratorListenable().addListener(new CuratorListener() {
+      @Override
+      public void eventReceived(CuratorFramework closing, CuratorEvent event) {
+        if (event.getType() == CuratorEventType.CLOSING) {
+          Claim claim = Stores.claim(Stores.freshName());
+          opened.get().nodes.enter(claim, Stores.path(claim.key().name())).abandon();
+          Stores.eventually("a clean-up has run", () -> opened.get().nodes.find(claim) == null);
+          assertThat(events.lost).as("told before the clean-up").isEmpty();
+        }
+      }
+
+      @Override
+      public int hashCode() {
+        return 0;
+      }
+
+      @Override
+      public boolean equals(Object other) {
+        return this == other;
+      }
+    });
+    ZooKeeperStore two = closeLater(Stores.open(its, events));
+    opened.set(two);
+    Grant grant = Stores.take(two, Stores.claim(Stores.freshName()));
+    its.close();
+    assertThat(events.lost).as("Unsafe: a holder that is not told").containsExactly(grant);
+    Stores.eventually("nothing is left", () -> two.nodes.all().isEmpty());
+  }
+
+  @Test
+  void anAnswerThatIsHandledOnlyAfterTheEndOfItsSessionWasToldGrantsNothing() throws Exception {
+    CuratorFramework its = openFramework();
+    Stores.Events events = new Stores.Events();
+    ZooKeeperStore two = closeLater(Stores.open(its, events));
+    Grant held = Stores.take(two, Stores.claim(Stores.freshName()));
+    ZooKeeper zk = Frameworks.handle(its);
+    OwnNode late = made(two, zk);
+    zk.close();
+    Stores.eventually("the end is told", () -> events.lost.contains(held));
+    Duration trusted = two.trust.noteConfirmed(two.trust.request(zk));
+    assertThatExceptionOfType(StoreException.class)
+        .as("Unsafe: a lock in a session that is over")
+        .isThrownBy(() -> two.grant(zk, late, trusted));
+  }
+
+  /** Returns an attempt that was told of a node of this session that is not there. */
+  private static OwnNode made(ZooKeeperStore store, ZooKeeper zk) {
+    Claim claim = Stores.claim(Stores.freshName());
+    String parent = Stores.path(claim.key().name());
+    OwnNode node = store.nodes.enter(claim, parent);
+    Stat stat = new Stat();
+    stat.setEphemeralOwner(zk.getSessionId());
+    node.noteMade(
+        new Wire.Made(zk, parent + "/" + Names.ofOwner(claim.ownerId()) + "0000000000", stat));
+    return node;
+  }
+
+  @Rule("L-6.3")
+  @Test
+  void anAttemptWhoseNodeVanishedIsNotToldThatTheLockIsTaken() throws Exception {
+    ZooKeeper zk = Frameworks.handle(framework);
+    OwnNode node = made(store, zk);
+    String mark = Names.ofMark(1);
+    NodeData over = new NodeData(Duration.ZERO, Instant.EPOCH, "somebody of the tests");
+    framework
+        .create()
+        .creatingParentContainersIfNeeded()
+        .forPath(node.parent + "/" + mark, over.bytes());
+    assertThatExceptionOfType(StoreException.class)
+        .isThrownBy(() -> store.marks.clearOrRest(zk, node, List.of(mark), store.wire.deadline()))
+        .withMessageContaining("vanished");
+    node.abandon();
+    framework.delete().forPath(node.parent + "/" + mark);
+  }
+
+  @Test
+  void aListingWithoutASyncIsNoAnswer() throws Exception {
+    Answer<List<String>> listed = Wire.listAfter(
+            CompletableFuture.completedFuture(new Answer<>(Code.THROTTLEDOP, true)),
+            Frameworks.handle(framework),
+            "/")
+        .get(30, TimeUnit.SECONDS);
+    assertThat(listed).isEqualTo(new Answer<>(Code.THROTTLEDOP, null));
+  }
+
+  @Test
   void anAnswerThatComesWhileTheFrameworkIsClosedGrantsNothing() throws Exception {
     FaultProxy proxy = openProxy();
     CuratorFramework far = openFramework(proxy);
@@ -584,6 +682,42 @@ class StoreTest extends ServerTest {
         () -> queued.ticket().poll() instanceof Ticket.Granted granted
             && other.release(granted.grant(), Duration.ZERO) == ReleaseOutcome.RELEASED);
     assertThat(children(name)).isEmpty();
+  }
+
+  @Rule("L-7.5")
+  @Test
+  void aWaiterBehindALongMarkAsksAgainSoonAndFindsThatItWasFreed() throws Exception {
+    String name = Stores.freshName();
+    Duration hold = Duration.ofHours(1);
+    ZooKeeperStore other = closeLater(Stores.open(openFramework()));
+    Grant grant = Stores.take(store, Stores.claim(name, Stores.TTL, hold));
+    store.release(grant, hold);
+    Acquisition.Queued queued = Stores.queue(other, Stores.claim(name), () -> {});
+    assertThat(queued.recheckAfter()).isEqualTo(LineTicket.RECHECK_AFTER);
+    assertThat(queued.ticket().poll()).isEqualTo(new Ticket.Waiting(LineTicket.RECHECK_AFTER));
+    assertThat(store.forceRelease(grant.claim().key(), grant.number())).isTrue();
+    Grant next = ((Ticket.Granted) queued.ticket().poll()).grant();
+    other.release(next, Duration.ZERO);
+  }
+
+  @Rule("L-7.5")
+  @Test
+  void theCleanUpOfAnAttemptThatWasSentTwiceKeepsTheMinimumHold() throws Exception {
+    FaultProxy proxy = openProxy();
+    CuratorFramework far = openFramework(proxy);
+    ZooKeeperStore farStore = closeLater(Stores.open(far));
+    String name = Stores.freshName();
+    Duration hold = Duration.ofMinutes(10);
+    farStore.release(Stores.take(farStore, Stores.claim(name)), Duration.ZERO);
+    proxy.dropReply(1);
+    Grant grant = Stores.take(farStore, Stores.claim(name, Stores.TTL, hold));
+    OwnNode node = ((ZooKeeperGrant) grant).node();
+    assertThat(node.mayHaveTwin).isTrue();
+    // As a release does whose requests do not arrive.
+    node.release(TimeSource.system().nanos(), hold);
+    Stores.eventually("nothing is left to look for", () -> farStore.nodes.all().isEmpty());
+    assertThat(children(name)).containsExactly(Names.ofMark(grant.number()));
+    assertThat(store.forceRelease(grant.claim().key(), grant.number())).isTrue();
   }
 
   @Test
