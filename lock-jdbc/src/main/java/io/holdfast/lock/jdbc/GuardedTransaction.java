@@ -26,9 +26,7 @@ final class GuardedTransaction {
       try (JdbcGuard guard = JdbcGuard.of(lease);
           Connection transaction = dataSource.getConnection()) {
         boolean autoCommit = transaction.getAutoCommit();
-        if (autoCommit) {
-          transaction.setAutoCommit(false);
-        }
+        transaction.setAutoCommit(false);
         try {
           if (failures > 0) {
             // Locks the row before the work's first read, so that nobody can write to the row
@@ -43,9 +41,7 @@ final class GuardedTransaction {
           undone = guard.isUndone(e);
           throw e;
         }
-        if (autoCommit) {
-          transaction.setAutoCommit(true);
-        }
+        transaction.setAutoCommit(autoCommit);
         return;
       } catch (Exception e) {
         if (!undone || failures + 1 == tries) {
@@ -60,9 +56,7 @@ final class GuardedTransaction {
   private static void rollBack(Connection transaction, boolean autoCommit, Throwable failure) {
     try {
       transaction.rollback();
-      if (autoCommit) {
-        transaction.setAutoCommit(true);
-      }
+      transaction.setAutoCommit(autoCommit);
     } catch (SQLException e) {
       failure.addSuppressed(e);
     }

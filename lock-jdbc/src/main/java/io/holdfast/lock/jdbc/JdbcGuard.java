@@ -162,8 +162,8 @@ public final class JdbcGuard implements AutoCloseable {
    * @param dataSource gives a connection to the database that has the lock table
    * @throws LockLostException the lease was lost; nothing was committed
    * @throws LockStoreException the database could not tell; nothing was committed
-   * @throws SQLException the database failed; if it failed at the commit, the transaction may have
-   *     been committed
+   * @throws SQLException the database failed; if it failed at the commit or after it, the
+   *     transaction may have been committed
    */
   public static <X extends Exception> void inTransaction(
       Lease lease, DataSource dataSource, Work<X> work) throws X, SQLException {
@@ -185,7 +185,7 @@ public final class JdbcGuard implements AutoCloseable {
    * @throws LockLostException the lease was lost; nothing was committed
    * @throws LockStoreException the database could not tell; nothing was committed
    * @throws SQLException the database rolled back the last try too, or failed otherwise; if it
-   *     failed at the commit, the transaction may have been committed
+   *     failed at the commit or after it, the transaction may have been committed
    */
   public static <X extends Exception> void inTransaction(
       Lease lease, DataSource dataSource, int tries, Work<X> work) throws X, SQLException {

@@ -56,10 +56,9 @@ public final class JdbcLocks {
   static String checkTable(String table) {
     if (!TABLE.matcher(table).matches()) {
       throw new IllegalArgumentException(
-          "A table is a name of at most 56 ASCII letters, digits and underscores that begins with no"
-              + " digit, perhaps with a schema of at most 63 and a dot before it; this is '"
-              + table
-              + "'");
+          ("A table is a name of at most 56 ASCII letters, digits and underscores that begins with no"
+                  + " digit, perhaps with a schema of at most 63 and a dot before it; this is '%s'")
+              .formatted(table));
     }
     return table;
   }

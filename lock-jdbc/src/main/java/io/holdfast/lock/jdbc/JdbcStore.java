@@ -46,8 +46,8 @@ import org.slf4j.LoggerFactory;
  * update takes the lock, and another frees it. Each waiter has a row too, and a release hands the
  * lock over to the first waiter.
  *
- * <p>Each statement is a transaction of its own. None waits for a row that a guarded transaction
- * keeps locked, since that may take long.
+ * <p>Each statement is a transaction of its own. None is sent that would wait for a guarded
+ * transaction: a grant that had a guard is released by a hand-over, which passes over locked rows.
  */
 final class JdbcStore implements LockStore {
   private static final Logger log = LoggerFactory.getLogger(JdbcStore.class);
@@ -87,21 +87,21 @@ final class JdbcStore implements LockStore {
     }
   }
 
-  private JdbcStore(Database database, Settings mine, StoreSettings settings) {
+  private JdbcStore(Database database, Settings settings, StoreSettings storeSettings) {
     this.database = database;
     dialect = database.dialect();
-    time = settings.time();
+    time = storeSettings.time();
     grants = new Grants(database);
-    String threads = "holdfast-" + settings.clientName();
+    String threads = "holdfast-" + storeSettings.clientName();
     poller = new Poller(
         database,
         time,
         threads + "-poller",
-        dialect instanceof Postgres postgres && !Boolean.FALSE.equals(mine.notifications())
+        dialect instanceof Postgres postgres && !Boolean.FALSE.equals(settings.notifications())
             ? new PostgresListener(
                 postgres,
                 database,
-                Boolean.TRUE.equals(mine.notifications()),
+                Boolean.TRUE.equals(settings.notifications()),
                 threads + "-listener")
             : null);
   }
@@ -150,8 +150,8 @@ final class JdbcStore implements LockStore {
           ("The data source gave one connection and no second one within %s. Either the database is"
                   + " out of reach since, or the pool is too small: a client keeps one for the"
                   + " renewal of leases, so it must have at least 2, better 2 more than the"
-                  + " application needs")
-              .formatted(deadline.whole()),
+                  + " application needs: %s")
+              .formatted(deadline.whole(), e.getMessage()),
           e);
     }
     return ask(lent, deadline, c -> {
@@ -209,7 +209,12 @@ final class JdbcStore implements LockStore {
     // statements, and the claim would join twice.
     long place = database.onPool(database.deadline(), c -> dialect.join(c, stored));
     if (Dialect.isSetBack(row, place)) {
-      database.onPool(database.deadline(), c -> dialect.reopenLine(c, row.key(), place));
+      try {
+        database.onPool(database.deadline(), c -> dialect.reopenLine(c, row.key(), place));
+      } catch (StoreException e) {
+        // The claim has a place by now, so it must be withdrawn, whatever the failure says.
+        throw StoreException.unanswered("The line could not be reopened: " + e.getMessage(), e);
+      }
     }
     if (Poller.isToBeAnnounced(row)) {
       try {
@@ -418,15 +423,15 @@ final class JdbcStore implements LockStore {
       String after = "";
       while (true) {
         String last = after;
-        List<String> dead =
-            database.onPool(database.deadline(), c -> dialect.listDead(c, last, unusedMicros));
-        if (dead.isEmpty()) {
-          database.onPool(database.deadline(), c -> dialect.deleteDeadWaiters(c, unusedMicros));
+        List<String> names =
+            database.onPool(database.deadline(), c -> dialect.listUnused(c, last, unusedMicros));
+        if (names.isEmpty()) {
+          database.onPool(database.deadline(), c -> dialect.deleteUnusedWaiters(c, unusedMicros));
           return deleted;
         }
         deleted +=
-            database.onPool(database.deadline(), c -> dialect.deleteDead(c, dead, unusedMicros));
-        after = dead.get(dead.size() - 1);
+            database.onPool(database.deadline(), c -> dialect.deleteUnused(c, names, unusedMicros));
+        after = names.get(names.size() - 1);
       }
     }
   }

@@ -18,11 +18,15 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>A lock that was handed over belongs to the waiter even before it accepts it. If the
  * {@link Poller} found the hand-over, the time left is what the row says, counted from before it
- * polled. A notification does not say when the hand-over happened. It happened after the waiter
- * joined, since it found the waiter's row; so the time left is {@link Dialect#HANDED_OVER_MICROS},
- * counted from before the waiter joined. A later poll that still showed the waiter in line is no
- * better bound: the hand-over may have read the clock before that poll, and been committed after
- * it.
+ * polled. A notification does not say when the hand-over happened, only that it was after the
+ * waiter joined, since it found the waiter's row. So the time left is
+ * {@link Dialect#HANDED_OVER_MICROS}, counted from before the waiter joined. A later poll that
+ * still showed the waiter in line is no better bound: the hand-over may have read the clock before
+ * that poll, and been committed after it.
+ *
+ * <p>A hand-over that may be older than the ticket's last request is no grant, but only a reason to
+ * ask: the engine looks for a sleep of the machine from that request on. So a notification counts
+ * as a grant only if the ticket has asked nothing since it joined.
  */
 final class JdbcTicket implements Ticket {
   /**
@@ -55,15 +59,23 @@ final class JdbcTicket implements Ticket {
 
   private volatile @Nullable HandedOver heard;
 
+  /** Whether {@link #poll()} granted the lock. */
+  private boolean granted;
+
   /**
    * A hand-over to this waiter.
    *
    * @param number the grant number in the row
-   * @param untilNanos a time until which it certainly stands
+   * @param afterNanos a time after which it stood
+   * @param micros the time for which it certainly stands from then on
    */
-  private record HandedOver(long number, long untilNanos) {}
+  private record HandedOver(long number, long afterNanos, long micros) {
+    long untilNanos() {
+      return afterNanos + TimeUnit.MICROSECONDS.toNanos(micros);
+    }
+  }
 
-  // Used by the poller and guarded by its monitor.
+  // Written under the poller's monitor; the poller's thread may read sayAliveAtNanos without it.
   long pollAtNanos;
   long sayAliveAtNanos;
   long announceAtNanos;
@@ -90,20 +102,21 @@ final class JdbcTicket implements Ticket {
 
   /** Notes a notification that the lock was handed over to it. */
   void noteNotification(long number) {
-    heard = new HandedOver(
-        number, joinedNanos + TimeUnit.MICROSECONDS.toNanos(Dialect.HANDED_OVER_MICROS));
+    heard = new HandedOver(number, joinedNanos, Dialect.HANDED_OVER_MICROS);
   }
 
   /** Notes that a poll, sent after {@code beforeNanos}, found that it has the lock. */
   void noteOwnRow(Row row, long beforeNanos) {
-    heard = new HandedOver(
-        row.number(), beforeNanos + TimeUnit.MICROSECONDS.toNanos(row.remainingMicros()));
+    heard = new HandedOver(row.number(), beforeNanos, row.remainingMicros());
   }
 
   @Override
   public Optional<Grant> handedOver() {
     HandedOver handedOver = heard;
-    if (handedOver == null || notInLine || isOver(handedOver)) {
+    if (handedOver == null
+        || notInLine
+        || handedOver.afterNanos() - askedNanos < 0
+        || handedOver.untilNanos() - store.time.nanos() <= 0) {
       return Optional.empty();
     }
     // The engine counts a hand-over's time from before the last request.
@@ -114,25 +127,22 @@ final class JdbcTicket implements Ticket {
 
   @Override
   public Status poll() throws StoreException {
-    HandedOver before = heard;
     askedNanos = store.time.nanos();
     Optional<JdbcGrant> grant = store.acceptOrTake(claim, stored, place);
     if (grant.isPresent()) {
+      granted = true;
       store.poller.leaveGranted(this);
       return new Granted(grant.get());
     }
     // This "no" is newer than a hand-over that was heard of before it.
     heard = null;
-    if (notInLine || (before != null && isOver(before))) {
+    // Only a row that was read proves that the turn is over. After a notification the row may just
+    // be locked; the poller looks again.
+    if (notInLine) {
       return new Gone();
     }
     store.poller.pollAgain(this);
     return new Waiting(RECHECK_AFTER);
-  }
-
-  /** Whether the time to accept this hand-over may be over. */
-  private boolean isOver(HandedOver handedOver) {
-    return handedOver.untilNanos() - store.time.nanos() <= 0;
   }
 
   @Override
@@ -142,7 +152,9 @@ final class JdbcTicket implements Ticket {
 
   @Override
   public void close() throws StoreException {
-    store.poller.leave(this);
-    store.withdraw(claim);
+    if (!granted) {
+      store.poller.leave(this);
+      store.withdraw(claim);
+    }
   }
 }

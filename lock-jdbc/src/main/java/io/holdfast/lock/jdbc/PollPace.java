@@ -13,7 +13,12 @@ import java.util.concurrent.TimeUnit;
  */
 final class PollPace {
   static final long POLL_NANOS_MIN = TimeUnit.MILLISECONDS.toNanos(2);
-  static final long POLL_NANOS_MAX = TimeUnit.MILLISECONDS.toNanos(500);
+
+  /**
+   * The longest pause if there are no notifications. Less than the 500 ms after which the client's
+   * own connection is checked before its next use, or each poll would cost one statement more.
+   */
+  static final long POLL_NANOS_MAX = TimeUnit.MILLISECONDS.toNanos(400);
 
   /**
    * The first waiter polls again after the time for which the lock has been held, divided by this.

@@ -101,18 +101,22 @@ final class Poller implements AutoCloseable {
       waiter.pollAtNanos = now + PollPace.POLL_NANOS_MIN;
       waiter.sayAliveAtNanos = now + SAY_ALIVE_NANOS;
       waiter.announceAtNanos = now;
-      if (thread == null) {
-        Thread starting = new Thread(this::run, threadName);
-        starting.setDaemon(true);
-        starting.start(); // If it can't be started, nothing has changed.
-        thread = starting;
-      } else {
-        LockSupport.unpark(thread);
-      }
+      startOrWakeThread(); // If it can't be started, nothing has changed.
       waiters.add(waiter);
     }
     if (listener != null) {
       listener.listen(this);
+    }
+  }
+
+  private synchronized void startOrWakeThread() {
+    if (thread == null && !closed) {
+      Thread starting = new Thread(this::run, threadName);
+      starting.setDaemon(true);
+      starting.start();
+      thread = starting;
+    } else {
+      LockSupport.unpark(thread);
     }
   }
 
@@ -132,8 +136,9 @@ final class Poller implements AutoCloseable {
   }
 
   /**
-   * Polls again for a waiter that asked and did not get the lock. If its row is deleted already, or
-   * just being deleted, the next poll finds that it is in no line.
+   * Polls again for a waiter that asked and did not get the lock. Its row may be deleted already,
+   * if {@code handedOver()} offered a grant that the engine declined; the next poll then finds that
+   * it is in no line.
    */
   synchronized void pollAgain(JdbcTicket waiter) {
     toDelete.remove(waiter);
@@ -141,7 +146,7 @@ final class Poller implements AutoCloseable {
     int doublings = Math.min(waiter.failedTakes++, DOUBLINGS_MAX);
     waiter.pollAtNanos =
         time.nanos() + Math.min(PollPace.POLL_NANOS_MAX, PollPace.POLL_NANOS_MIN << doublings);
-    LockSupport.unpark(thread);
+    startOrWakeThread();
   }
 
   synchronized boolean isAwaited() {

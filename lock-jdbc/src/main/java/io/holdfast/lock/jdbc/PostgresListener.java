@@ -39,7 +39,10 @@ import org.slf4j.LoggerFactory;
 final class PostgresListener implements AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(PostgresListener.class);
 
-  private static final Duration OPEN_MAX = Duration.ofSeconds(2);
+  /** The time limit of each request that the listener makes. */
+  private static final Duration REQUEST_MAX = Duration.ofSeconds(2);
+
+  /** The longest time that {@link #close()} waits for the listening thread. */
   private static final Duration CLOSE_MAX = Duration.ofSeconds(60);
 
   /** The time for which the connection is kept after the last waiter. */
@@ -63,15 +66,15 @@ final class PostgresListener implements AutoCloseable {
   private static final int VALID_SECONDS = 2;
 
   /**
-   * The form of a hand-over's notification. Anybody may notify on the channel, so other payloads
-   * are ignored.
+   * The form of a hand-over's notification. Anybody may notify on the channel; a forged one has no
+   * effect, since owner ids can't be guessed.
    */
   private static final Pattern HAND_OVER =
       Pattern.compile("(?<owner>[0-9a-f]{32}) (?<number>[0-9]{1,18})");
 
   private final Postgres dialect;
   private final Database database;
-  private final boolean behindPooler;
+  private final boolean evenBehindPooler;
   private final String threadName;
 
   // Guarded by this object's monitor.
@@ -85,11 +88,12 @@ final class PostgresListener implements AutoCloseable {
   private volatile boolean impossible;
   private volatile boolean closed;
 
-  /** @param behindPooler whether to listen even behind a pooler */
-  PostgresListener(Postgres dialect, Database database, boolean behindPooler, String threadName) {
+  /** @param evenBehindPooler whether to listen even behind a pooler */
+  PostgresListener(
+      Postgres dialect, Database database, boolean evenBehindPooler, String threadName) {
     this.dialect = dialect;
     this.database = database;
-    this.behindPooler = behindPooler;
+    this.evenBehindPooler = evenBehindPooler;
     this.threadName = threadName;
   }
 
@@ -137,7 +141,7 @@ final class PostgresListener implements AutoCloseable {
   }
 
   private void run(Poller poller) {
-    try (Lent lent = database.lend(Deadlines.after(OPEN_MAX))) {
+    try (Lent lent = database.lend(Deadlines.after(REQUEST_MAX))) {
       hear(lent.connection(), poller);
       lent.markUsable();
     } catch (StoreException | SQLException | RuntimeException e) {
@@ -167,15 +171,15 @@ final class PostgresListener implements AutoCloseable {
     }
     PGConnection notified = connection.unwrap(PGConnection.class);
     // Behind a pooler, the driver knows the process id of the pooler, and not that of the server.
-    if (!behindPooler
-        && Sessions.run(connection, Deadlines.after(OPEN_MAX), dialect::backendProcess)
+    if (!evenBehindPooler
+        && Sessions.run(connection, Deadlines.after(REQUEST_MAX), dialect::backendProcess)
             != notified.getBackendPID()) {
       giveUp("a pooler is between here and PostgreSQL. If it keeps sessions, notifications(true) on"
           + " the builder says so; if it does not, notifications(false) spares the question");
       return;
     }
     String channel = dialect.channel();
-    Sessions.execute(connection, Deadlines.after(OPEN_MAX), "LISTEN \"" + channel + '"');
+    Sessions.execute(connection, Deadlines.after(REQUEST_MAX), "LISTEN \"" + channel + '"');
     try {
       if (!selfTest(notified, poller)) {
         log.info("Waiting for locks polls for now: a notification of our own did not arrive");
@@ -190,7 +194,7 @@ final class PostgresListener implements AutoCloseable {
     } finally {
       listening = false;
       // The connection's next borrower must not get our notifications.
-      Sessions.execute(connection, Deadlines.after(OPEN_MAX), "UNLISTEN \"" + channel + '"');
+      Sessions.execute(connection, Deadlines.after(REQUEST_MAX), "UNLISTEN \"" + channel + '"');
     }
   }
 
@@ -204,7 +208,7 @@ final class PostgresListener implements AutoCloseable {
       throws SQLException, StoreException {
     // Unique, since an earlier test notification can still be on its way.
     String hello = "hello " + UUID.randomUUID();
-    Deadline deadline = Deadlines.after(OPEN_MAX);
+    Deadline deadline = Deadlines.after(REQUEST_MAX);
     database.onPool(deadline, c -> dialect.notify(c, hello));
     while (!deadline.isOver() && !closed) {
       if (read(notified, poller).contains(hello)) {

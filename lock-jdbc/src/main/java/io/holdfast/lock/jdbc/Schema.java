@@ -56,7 +56,7 @@ final class Schema {
       return;
     }
     if (failure != null) {
-      refuseWordOfSql(failure, dialect);
+      refuseSyntaxError(failure, dialect);
       throw new IllegalStateException(
           ("The table %s could not be created: %s (a database user who may not create tables? then"
                   + " run the script %s from the jar of lock-jdbc as one who may)")
@@ -107,7 +107,7 @@ final class Schema {
       return flaw == null ? null : "of its second table " + dialect.waiters() + ", " + flaw;
     } catch (SQLException e) {
       rollBack(connection);
-      refuseWordOfSql(e, dialect);
+      refuseSyntaxError(e, dialect);
       String state = e.getSQLState();
       if (state != null && state.startsWith("42")) {
         return "it is missing or may not be read ("
@@ -118,13 +118,16 @@ final class Schema {
   }
 
   /**
-   * Throws if the table's name is a reserved word: names are put into statements without quotes.
+   * Throws if the database did not understand a statement. Names are put into statements without
+   * quotes, so the table's name may be a word of its language.
    */
-  private static void refuseWordOfSql(SQLException failure, Dialect dialect) {
+  private static void refuseSyntaxError(SQLException failure, Dialect dialect) {
     if (dialect.failure(failure) == Failure.SYNTAX_ERROR) {
       throw new IllegalStateException(
-          "The table's name '%s' is a word of %s's own language: set another one with table(...)"
-              .formatted(dialect.table(), dialect.database()),
+          ("%s did not understand a statement: either the table's name '%s' is a word of its"
+                  + " language (set another with table(...)), or the server is older than Holdfast"
+                  + " supports")
+              .formatted(dialect.database(), dialect.table()),
           failure);
     }
   }

@@ -6,14 +6,18 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.zaxxer.hikari.HikariDataSource;
 import io.holdfast.lock.jdbc.dialect.Dialect;
+import io.holdfast.lock.jdbc.dialect.Row;
 import io.holdfast.lock.spi.Acquisition;
 import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.Renewal;
+import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.Ticket;
 import io.holdfast.lock.spi.TimeSource;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
 import java.time.Duration;
 import java.time.temporal.ChronoUnit;
 import java.util.List;
@@ -116,8 +120,93 @@ class HandedOverTest {
       waiter.noteNotification(next.number() - 1);
 
       assertThat(waiter.handedOver()).isEmpty();
-      assertThat(waiter.poll()).isInstanceOf(Ticket.Gone.class);
+      Stores.await("a poll finds that its turn is over", () -> {
+        time.pass(Duration.ofSeconds(1));
+        return isGone(waiter);
+      });
       assertThat(holder.verify(next)).isPresent();
+    }
+  }
+
+  @EachServer
+  void aNotificationAfterAPollIsNoGrantSinceItMayBeOlderThanThePoll(Server server)
+      throws Exception {
+    HandMovedTime time = new HandMovedTime();
+    LockKey key = freshKey();
+    try (HikariDataSource pool = server.pool(6);
+        JdbcStore holder = Stores.open(pool);
+        JdbcStore store = Stores.open(pool, time)) {
+      assertThat(holder.tryAcquire(claim(key))).isPresent();
+      JdbcTicket waiter = (JdbcTicket) join(store, claim(key));
+      time.pass(Duration.ofMillis(1));
+      assertThat(waiter.poll()).isInstanceOf(Ticket.Waiting.class);
+
+      waiter.noteNotification(7);
+
+      assertThat(waiter.handedOver()).isEmpty();
+    }
+  }
+
+  @EachServer
+  void aRowThatWasReadBeforeThePollIsNoGrantAfterIt(Server server) throws Exception {
+    HandMovedTime time = new HandMovedTime();
+    LockKey key = freshKey();
+    try (HikariDataSource pool = server.pool(6);
+        JdbcStore holder = Stores.open(pool);
+        JdbcStore store = Stores.open(pool, time)) {
+      assertThat(holder.tryAcquire(claim(key))).isPresent();
+      JdbcTicket waiter = (JdbcTicket) join(store, claim(key));
+      Row row = new Row("", "", 7, 0, 0, TimeUnit.SECONDS.toMicros(2), 0, 0, "");
+      long beforeNanos = time.nanos();
+      time.pass(Duration.ofMillis(1));
+      assertThat(waiter.poll()).isInstanceOf(Ticket.Waiting.class);
+
+      waiter.noteOwnRow(row, beforeNanos);
+      assertThat(waiter.handedOver()).isEmpty();
+      waiter.noteOwnRow(row, time.nanos());
+      assertThat(waiter.handedOver().orElseThrow().validFor()).isEqualTo(Duration.ofSeconds(2));
+    }
+  }
+
+  /** A waiter whose turn has just come, and whose row is locked when it asks, has not lost it. */
+  @EachRealServer
+  void aWaiterThatWaitedLongAndFindsItsRowLockedIsNotGone(Server server) throws Exception {
+    HandMovedTime time = new HandMovedTime();
+    LockKey key = freshKey();
+    try (HikariDataSource pool = server.pool(6);
+        JdbcStore holder = Stores.open(pool);
+        JdbcStore store = Stores.open(pool, time);
+        Connection other = server.connect()) {
+      Grant before = holder.tryAcquire(claim(key)).orElseThrow();
+      JdbcTicket waiter = (JdbcTicket) join(store, claim(key));
+      time.pass(HANDED_OVER);
+      assertThat(holder.release(before, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
+      other.setAutoCommit(false);
+      try (PreparedStatement lock = Stores.prepare(
+          other, server, key, "SELECT number FROM holdfast_lock WHERE name = ? FOR UPDATE")) {
+        lock.executeQuery().close();
+      }
+      waiter.noteNotification(before.number() + 1);
+
+      assertThat(waiter.poll()).isInstanceOf(Ticket.Waiting.class);
+
+      other.rollback();
+      assertThat(waiter.poll()).isInstanceOf(Ticket.Granted.class);
+    }
+  }
+
+  @EachServer
+  void closingATicketThatGotTheLockLeavesTheLockAlone(Server server) throws Exception {
+    LockKey key = freshKey();
+    try (HikariDataSource pool = server.pool(6);
+        JdbcStore holder = Stores.open(pool);
+        JdbcStore store = Stores.open(pool)) {
+      Ticket waiter = handedOver(holder, store, key);
+      assertThat(waiter.poll()).isInstanceOf(Ticket.Granted.class);
+
+      waiter.close();
+
+      assertThat(holder.inspect(key)).isPresent();
     }
   }
 
@@ -138,6 +227,41 @@ class HandedOverTest {
 
       assertThat(waiter.handedOver()).isEmpty();
       assertThat(holder.verify(next)).isPresent();
+    }
+  }
+
+  /** As when the engine declines a grant long after it was offered. */
+  @EachServer
+  void aWaiterThatAsksWhenThePollersThreadHasEndedIsPolledForAgain(Server server) throws Exception {
+    HandMovedTime time = new HandMovedTime();
+    LockKey key = freshKey();
+    try (HikariDataSource pool = server.pool(6);
+        JdbcStore holder = Stores.open(pool);
+        JdbcStore store = Stores.open(pool, time)) {
+      assertThat(holder.tryAcquire(claim(key))).isPresent();
+      JdbcTicket waiter = (JdbcTicket) join(store, claim(key));
+      store.poller.leave(waiter);
+      Stores.await("the thread has ended", () -> {
+        time.pass(Duration.ofSeconds(1));
+        return !isPolling();
+      });
+
+      assertThat(waiter.poll()).isInstanceOf(Ticket.Waiting.class);
+
+      assertThat(isPolling()).isTrue();
+    }
+  }
+
+  private static boolean isPolling() {
+    return Thread.getAllStackTraces().keySet().stream()
+        .anyMatch(thread -> thread.getName().equals("holdfast-test-poller"));
+  }
+
+  private static boolean isGone(Ticket ticket) {
+    try {
+      return ticket.poll() instanceof Ticket.Gone;
+    } catch (StoreException e) {
+      throw new AssertionError(e);
     }
   }
 

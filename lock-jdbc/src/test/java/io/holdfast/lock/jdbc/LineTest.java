@@ -3,6 +3,7 @@ package io.holdfast.lock.jdbc;
 import static io.holdfast.lock.jdbc.Stores.claim;
 import static io.holdfast.lock.jdbc.Stores.freshKey;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.zaxxer.hikari.HikariDataSource;
 import io.holdfast.lock.spi.Acquisition;
@@ -11,6 +12,7 @@ import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.LockKind;
 import io.holdfast.lock.spi.ReleaseOutcome;
+import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoredLock;
 import io.holdfast.lock.spi.Ticket;
 import java.sql.Connection;
@@ -23,6 +25,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -140,6 +143,30 @@ class LineTest {
       assertThat(line.stores.get(1).release(next, Duration.ZERO))
           .isEqualTo(ReleaseOutcome.RELEASED);
       assertThat(second.awaitGrant().number()).isGreaterThan(next.number());
+    }
+  }
+
+  /** The claim has a place by then, so it must be withdrawn. */
+  @Test
+  void aFailureToReopenTheLineMayHaveChangedSomething() throws Exception {
+    LockKey key = freshKey();
+    try (Line line = new Line(Server.POSTGRES, 2);
+        Connection connection = Server.POSTGRES.connect();
+        Statement statement = connection.createStatement()) {
+      assertThat(line.stores.get(0).tryAcquire(claim(key, LONG_TTL))).isPresent();
+      Stores.update(
+          Server.POSTGRES, key, "UPDATE holdfast_lock SET served = 1000000000 WHERE name = ?");
+      createNotNow(statement);
+      statement.execute("CREATE TRIGGER not_reopened BEFORE UPDATE OF served ON holdfast_lock"
+          + " FOR EACH ROW WHEN (NEW.name = '" + Keys.of(key) + "') EXECUTE FUNCTION not_now()");
+      try {
+        assertThatThrownBy(() -> line.stores.get(1).acquireOrQueue(claim(key), () -> {}))
+            .isInstanceOfSatisfying(
+                StoreException.class, e -> assertThat(e.mayHaveHappened()).isTrue())
+            .hasMessageContaining("not now");
+      } finally {
+        statement.execute("DROP TRIGGER not_reopened ON holdfast_lock");
+      }
     }
   }
 
@@ -282,11 +309,15 @@ class LineTest {
     }
   }
 
+  private static void createNotNow(Statement statement) throws SQLException {
+    statement.execute("CREATE OR REPLACE FUNCTION not_now() RETURNS trigger LANGUAGE plpgsql"
+        + " AS $$ BEGIN RAISE EXCEPTION 'not now'; END $$");
+  }
+
   private static void refuseDeletions(Server server, Statement statement) throws SQLException {
     String trigger = "CREATE TRIGGER not_now BEFORE DELETE ON holdfast_lock_waiter FOR EACH ROW ";
     if (server == Server.POSTGRES) {
-      statement.execute("CREATE OR REPLACE FUNCTION not_now() RETURNS trigger LANGUAGE plpgsql"
-          + " AS $$ BEGIN RAISE EXCEPTION 'not now'; END $$");
+      createNotNow(statement);
       statement.execute(trigger + "EXECUTE FUNCTION not_now()");
     } else {
       statement.execute(trigger + "SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'not now'");

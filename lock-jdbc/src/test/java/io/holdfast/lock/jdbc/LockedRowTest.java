@@ -9,6 +9,7 @@ import com.zaxxer.hikari.HikariDataSource;
 import io.holdfast.lock.Lease;
 import io.holdfast.lock.LockClient;
 import io.holdfast.lock.spi.Acquisition;
+import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.ReleaseOutcome;
@@ -112,7 +113,8 @@ class LockedRowTest {
         JdbcStore store = Stores.open(Stores.settings(pool), storeTimeout);
         Connection transaction = server.connect()) {
       Grant grant = store.tryAcquire(claim(key)).orElseThrow();
-      Ticket waiter = queue(store, key);
+      Claim waiting = claim(key);
+      Ticket waiter = ((Acquisition.Queued) store.acquireOrQueue(waiting, () -> {})).ticket();
       Ticket leaver = queue(store, key);
       transaction.setAutoCommit(false);
       lockRow(transaction, server, key);
@@ -132,7 +134,7 @@ class LockedRowTest {
       transaction.rollback();
       assertThat(store.release(grant, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
       Stores.await("the lock was handed over", () -> isGranted(waiter));
-      waiter.close();
+      store.withdraw(waiting);
       assertThat(store.inspect(key)).isEmpty();
     }
   }

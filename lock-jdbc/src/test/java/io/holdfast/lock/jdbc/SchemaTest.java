@@ -52,7 +52,7 @@ class SchemaTest {
         assertThatThrownBy(
                 () -> JdbcLocks.builder(pool).table("order").schema(mode).build())
             .isInstanceOf(IllegalStateException.class)
-            .hasMessageContaining("'order' is a word of ")
+            .hasMessageContaining("'order' is a word of its language")
             .hasMessageContaining("table(...)");
       }
     }

@@ -24,6 +24,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -92,6 +93,36 @@ class SessionSettingsTest {
       })
   void ofPostgresAreRefused(String setting, String message) throws Exception {
     refuses(Server.POSTGRES, setting, message);
+  }
+
+  @Test
+  void aFailedTransactionOnPostgresCostsItsConnectionAndGivesNoAnswer() throws Exception {
+    try (HikariDataSource pool = full(Server.POSTGRES);
+        JdbcStore store = Stores.open(pool)) {
+      leaveOn(pool, "BEGIN");
+      List<Connection> connections = new ArrayList<>();
+      for (int i = 0; i < 3; i++) {
+        Connection connection = pool.getConnection();
+        connections.add(connection);
+        assertThatThrownBy(() -> execute(connection, "SELECT 1 / 0"))
+            .hasMessageContaining("division by zero");
+      }
+      for (Connection connection : connections) {
+        connection.close();
+      }
+
+      int failures = 0;
+      for (int i = 0; i < 20; i++) {
+        try {
+          assertThat(store.tryAcquire(claim(freshKey()))).isPresent();
+        } catch (StoreException e) {
+          failures++;
+          assertThat(e.mayHaveHappened()).isTrue();
+        }
+      }
+
+      assertThat(failures).isBetween(1, 3);
+    }
   }
 
   @ParameterizedTest

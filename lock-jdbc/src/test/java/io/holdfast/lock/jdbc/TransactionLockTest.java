@@ -19,6 +19,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -320,6 +321,23 @@ class TransactionLockTest {
         ResultSet result = statement.executeQuery("SELECT balance FROM " + table)) {
       result.next();
       return result.getInt(1);
+    }
+  }
+
+  @Test
+  @Timeout(30)
+  void aTransactionThatCanNotSeeTheRowIsRefusedOnH2() throws Exception {
+    String name = UUID.randomUUID().toString();
+    try (HikariDataSource pool = Server.H2.pool(6);
+        Connection old = begin(pool);
+        Connection other = begin(pool)) {
+      JdbcLocks.builder(pool).schema(SchemaMode.CREATE).build().close();
+      old.setTransactionIsolation(Connection.TRANSACTION_REPEATABLE_READ);
+      execute(old, "SELECT * FROM holdfast_lock");
+      LOCKS.lock(other, name);
+      other.commit();
+
+      assertThatThrownBy(() -> LOCKS.lock(old, name)).isInstanceOf(SQLException.class);
     }
   }
 

@@ -22,7 +22,7 @@ public final class Database implements AutoCloseable {
   private static final int READ_ONLY_TRIES = 5;
 
   /** The most times that a request is repeated because the connection gave no answer. */
-  private static final int UNANSWERED_TRIES = 5;
+  private static final int UNANSWERED_REPEATS_MAX = 5;
 
   private static final Logger log = LoggerFactory.getLogger(Database.class);
 
@@ -75,7 +75,7 @@ public final class Database implements AutoCloseable {
   public <T> T onPoolOrOwnConnection(Deadline deadline, Sessions.Call<T> question)
       throws StoreException {
     Deadline patience = Deadlines.part(deadline, 4); // For the pool, in all tries together.
-    return ask(left -> lendFromPoolOrOwn(patience, left), deadline, question);
+    return ask(rest -> lendFromPoolOrOwn(patience, rest), deadline, question);
   }
 
   private Lent lendFromPoolOrOwn(Deadline patience, Deadline deadline) throws StoreException {
@@ -92,16 +92,16 @@ public final class Database implements AutoCloseable {
     return pool.lend(deadline);
   }
 
-  /** A request that runs on a connection of its own each time. */
+  /** A request that borrows a connection anew each time it runs. */
   @FunctionalInterface
   public interface Asking<T> {
     T ask() throws StoreException;
   }
 
   /**
-   * Asks, and while there is no answer asks again, on another connection each time: the server may
-   * have ended several at once, and the pool hands out unchecked those that were used just now.
-   * Only for requests that do no harm if they are carried out more than once.
+   * Asks, and while there is no answer asks again, on another connection if the pool gives one: the
+   * server may have ended several at once, and the pool hands out unchecked those that were used
+   * just now. Only for requests that do no harm if they are carried out more than once.
    */
   public <T> T untilAnswered(Deadline deadline, Asking<T> asking) throws StoreException {
     for (int failures = 0; ; failures++) {
@@ -109,7 +109,7 @@ public final class Database implements AutoCloseable {
         return asking.ask();
       } catch (StoreException e) {
         if (!e.mayHaveHappened()
-            || failures == UNANSWERED_TRIES
+            || failures == UNANSWERED_REPEATS_MAX
             || !Deadlines.pause(deadline, failures)) {
           throw e;
         }
@@ -132,21 +132,28 @@ public final class Database implements AutoCloseable {
    * Breaks a connection if somebody has left a transaction open on it. This undoes what was just
    * written; otherwise the end of that transaction could undo it later, unnoticed. Checked after
    * the statements, since drivers learn of a transaction from the server's answers. After an error
-   * a driver may say yes without knowing, so it is asked again after another answer.
+   * a driver may say yes without knowing, so it is asked again after another answer; PostgreSQL
+   * gives none but errors in a transaction that failed.
    */
   private void refuseIfInTransaction(Connection connection, Deadline deadline)
-      throws StoreException, SQLException {
-    if (!connection.getAutoCommit() || !dialect.isInTransaction(connection)) {
-      return;
+      throws StoreException {
+    SQLException failure = null;
+    try {
+      if (!connection.getAutoCommit() || !dialect.isInTransaction(connection)) {
+        return;
+      }
+      Sessions.execute(connection, deadline, "SELECT 1");
+      if (!dialect.isInTransaction(connection)) {
+        return;
+      }
+    } catch (SQLException e) {
+      failure = e;
     }
-    Sessions.execute(connection, deadline, "SELECT 1");
-    if (dialect.isInTransaction(connection)) {
-      Sessions.breakQuietly(connection);
-      throw StoreException.unanswered(
-          "The data source gave a connection that is in a transaction: somebody began one by SQL text"
-              + " and gave the connection back without COMMIT or ROLLBACK. It was closed",
-          null);
-    }
+    Sessions.breakQuietly(connection);
+    throw StoreException.unanswered(
+        "The data source gave a connection that is in a transaction: somebody began one by SQL text"
+            + " and gave the connection back without COMMIT or ROLLBACK. It was closed",
+        failure);
   }
 
   /**
@@ -161,7 +168,7 @@ public final class Database implements AutoCloseable {
       int readOnlyTries = 0;
       for (int failures = 0; ; failures++) {
         SQLException failure;
-        Failure left;
+        Failure kind;
         Lent lent = lender.lend(deadline);
         try {
           T answer = Sessions.run(lent.connection(), deadline, question);
@@ -170,22 +177,23 @@ public final class Database implements AutoCloseable {
           return answer;
         } catch (SQLException e) {
           failure = e;
-          left = dialect.failure(e);
-          if (left != Failure.UNKNOWN && left != Failure.READ_ONLY) {
+          kind = dialect.failure(e);
+          if (kind != Failure.UNKNOWN && kind != Failure.READ_ONLY) {
+            refuseIfInTransaction(lent.connection(), deadline);
             lent.markUsable(); // An error that the server reported leaves the connection usable.
           }
         } finally {
           lent.close();
         }
-        boolean readOnly = left == Failure.READ_ONLY;
+        boolean readOnly = kind == Failure.READ_ONLY;
         if (readOnly) {
           // Another server is the primary now. The pool knows it, or learns it from the connection
           // that is not usable.
           ownConnection.expire();
           readOnlyTries++;
         }
-        if (!(readOnly && readOnlyTries < READ_ONLY_TRIES) && left != Failure.TRANSIENT) {
-          throw left == Failure.UNKNOWN
+        if (!(readOnly && readOnlyTries < READ_ONLY_TRIES) && kind != Failure.TRANSIENT) {
+          throw kind == Failure.UNKNOWN
               ? StoreException.unanswered(
                   dialect.database() + " gave no usable answer: " + failure, failure)
               : StoreException.refused(dialect.database() + " refused: " + failure, failure);

@@ -58,6 +58,9 @@ public final class OwnConnection implements Lender, AutoCloseable {
   private long usedAtNanos;
   private long changeAtNanos;
 
+  /** Whether it was to be exchanged for a better one, and the pool gave no other. */
+  private boolean suspect;
+
   private volatile boolean expired;
   private volatile boolean closed;
 
@@ -84,7 +87,7 @@ public final class OwnConnection implements Lender, AutoCloseable {
       if (expired || System.nanoTime() - changeAtNanos >= 0) {
         change(deadline);
       }
-      if (kept != null && !testUnlessRecent(kept.connection(), deadline)) {
+      if (kept != null && !testUnlessRecent(kept, usedAtNanos, deadline)) {
         drop(kept, false);
       }
       Lent current = kept == null ? take(deadline) : kept;
@@ -111,22 +114,26 @@ public final class OwnConnection implements Lender, AutoCloseable {
       if (closed || old == null) {
         return;
       }
-      // Before take(), which clears the flag.
-      boolean trusted = !expired && testUnlessRecent(old.connection(), patience);
+      boolean wasSuspect = suspect || expired; // Before take(), which clears both.
+      long idleSinceNanos = usedAtNanos;
       try {
         take(patience);
       } catch (StoreException e) {
         log.debug("The client's own connection stays, since the pool gives no other", e);
+        suspect = wasSuspect;
         changeAtNanos = System.nanoTime() + RETRY_NANOS;
         return;
       }
-      old.close(trusted);
+      old.close(!wasSuspect && testUnlessRecent(old, idleSinceNanos, Deadlines.part(deadline, 2)));
     } finally {
       borrowed.unlock();
     }
   }
 
-  /** Has the connection exchanged before it is lent again: it may lead to a wrong server. */
+  /**
+   * Has the connection exchanged at its next use, if the pool has another. Until then it is used,
+   * but never given back as good: it may lead to a wrong server.
+   */
   void expire() {
     expired = true;
   }
@@ -135,6 +142,7 @@ public final class OwnConnection implements Lender, AutoCloseable {
     expired = false;
     Lent taken = pool.lend(deadline);
     kept = taken;
+    suspect = false;
     usedAtNanos = System.nanoTime();
     changeAtNanos =
         usedAtNanos + ThreadLocalRandom.current().nextLong(AGE_NANOS_MIN, AGE_NANOS_MAX);
@@ -155,7 +163,7 @@ public final class OwnConnection implements Lender, AutoCloseable {
   /** Gives the connection back to the pool, and keeps none. */
   private void drop(Lent old, boolean usable) {
     kept = null;
-    old.close(usable);
+    old.close(usable && !suspect && !expired);
   }
 
   /**
@@ -174,7 +182,7 @@ public final class OwnConnection implements Lender, AutoCloseable {
     }
     try {
       if (kept != null) {
-        drop(kept, testUnlessRecent(kept.connection(), deadline));
+        drop(kept, testUnlessRecent(kept, usedAtNanos, deadline));
       }
     } finally {
       borrowed.unlock();
@@ -182,14 +190,13 @@ public final class OwnConnection implements Lender, AutoCloseable {
   }
 
   /** Whether the connection works; tests it, unless it was used just now. */
-  private boolean testUnlessRecent(Connection current, Deadline deadline) {
-    if (System.nanoTime() - usedAtNanos < TRUSTED_NANOS) {
+  private static boolean testUnlessRecent(Lent tested, long idleSinceNanos, Deadline deadline) {
+    if (System.nanoTime() - idleSinceNanos < TRUSTED_NANOS) {
       return true;
     }
     try {
       // Not isValid(): a pool notices that a statement failed, and drops the connection.
-      Sessions.execute(current, Deadlines.part(deadline, 2), "SELECT 1");
-      usedAtNanos = System.nanoTime();
+      Sessions.execute(tested.connection(), Deadlines.part(deadline, 2), "SELECT 1");
       return true;
     } catch (SQLException e) {
       return false;

@@ -27,7 +27,10 @@ import javax.sql.DataSource;
  * <p>Threads: safe for use by any number of threads.
  */
 public final class Pool implements Lender, AutoCloseable {
-  /** The time after its last use for which a pool hands out connections unchecked. */
+  /**
+   * For so long after a connection worked, the caller borrows on its own thread. A guess: the pool
+   * may give another connection, which it checks first; that check can outlast the deadline.
+   */
   private static final long WARM_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
 
   /**
@@ -84,6 +87,7 @@ public final class Pool implements Lender, AutoCloseable {
     // A switch to another thread would cost a noticeable part of a fast borrow.
     boolean warm = System.nanoTime() - usedAtNanos < WARM_NANOS;
     Connection connection = warm ? watch.borrow(deadline) : borrowElsewhere(deadline);
+    boolean works = true;
     Lent lent = null;
     try {
       if (SpringProxies.isProxy(connection)) {
@@ -100,10 +104,11 @@ public final class Pool implements Lender, AutoCloseable {
       lent = new Lent(connection, this::giveBack);
       return lent;
     } catch (SQLException e) {
+      works = false;
       throw StoreException.refused("The data source gave a broken connection: " + e, e);
     } finally {
       if (lent == null) {
-        giveBack(connection, true);
+        giveBack(connection, works);
       }
     }
   }

@@ -81,10 +81,8 @@ final class PoolWatch implements AutoCloseable {
   /** Makes the exception for a pool that gave no connection in time. */
   StoreException none(Deadline deadline, Exception cause) {
     return StoreException.refused(
-        "The data source gave no connection within "
-            + deadline.whole()
-            + ": "
-            + PoolState.whyNone(dataSource),
+        "The data source gave no connection within %s: %s"
+            .formatted(deadline.whole(), PoolState.whyNone(dataSource)),
         cause);
   }
 

@@ -27,8 +27,9 @@ public final class Sessions {
   }
 
   /**
-   * Runs a call within the deadline. If it throws, and the connection has no autocommit, its work
-   * is rolled back.
+   * Runs a call. Each answer of the server is awaited for at most the time that the deadline leaves
+   * at the start, so a call of several statements can take longer. If it throws, and the connection
+   * has no autocommit, its work is rolled back.
    */
   public static <T> T run(Connection connection, Deadline deadline, Call<T> call)
       throws SQLException {
@@ -82,7 +83,7 @@ public final class Sessions {
   private static void restoreSocket(Connection connection, int millis) {
     try {
       connection.setNetworkTimeout(Runnable::run, millis);
-    } catch (SQLException e) {
+    } catch (SQLException | RuntimeException e) {
       log.trace("The connection is broken already", e);
     }
   }
@@ -90,7 +91,7 @@ public final class Sessions {
   private static void rollBackQuietly(Connection connection) {
     try {
       connection.rollback();
-    } catch (SQLException e) {
+    } catch (SQLException | RuntimeException e) {
       log.trace("The connection is broken already", e);
     }
   }
@@ -113,7 +114,7 @@ public final class Sessions {
   static void closeQuietly(Connection connection) {
     try {
       connection.close();
-    } catch (SQLException e) {
+    } catch (SQLException | RuntimeException e) {
       log.debug("A connection could not be given back", e);
     }
   }

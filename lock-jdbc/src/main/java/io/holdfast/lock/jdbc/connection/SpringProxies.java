@@ -79,10 +79,8 @@ final class SpringProxies {
   static void refuse(DataSource dataSource) {
     if (isNamed(dataSource.getClass(), REFUSED)
         || REFUSED.stream().anyMatch(name -> wraps(dataSource, name))) {
-      throw new IllegalStateException("The data source "
-          + dataSource.getClass().getName()
-          + " is a transaction-aware proxy: "
-          + REMEDY);
+      throw new IllegalStateException("The data source %s is a transaction-aware proxy: %s"
+          .formatted(dataSource.getClass().getName(), REMEDY));
     }
   }
 

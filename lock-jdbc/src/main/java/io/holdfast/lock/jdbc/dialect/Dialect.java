@@ -65,7 +65,7 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
   private static final long ALIVE_MICROS = 4_000_000;
 
   /** The time without a report after which a waiter's row is deleted by others that leave. */
-  private static final long DEAD_MICROS = 600_000_000;
+  private static final long DELETED_AFTER_MICROS = 600_000_000;
 
   /**
    * The farthest in the future that a reported {@code alive_until} or {@code wanted_until} is
@@ -147,8 +147,7 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
       new Sql(this, "SELECT 1 FROM {table} WHERE name = :key FOR UPDATE NOWAIT");
   private final Sql uniqueKeys = sql(Template.UNIQUE_KEYS);
   // The limit of a query of many rows overrides MySQL's sql_select_limit, which could cut the
-  // result
-  // short; and a grant whose row is missing from it counts as lost.
+  // result short. A grant whose row is missing from the result counts as lost.
   private final Sql readRows = new Sql(this, """
       SELECT {columns} FROM {table} l WHERE l.name IN (:keys) LIMIT {batch}
       """);
@@ -171,7 +170,7 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
       """);
   private final Sql leave = new Sql(this, """
       DELETE FROM {waiters}
-      WHERE name IN (:keys) AND (owner IN (:owners) OR alive_until < {now} - {dead})
+      WHERE name IN (:keys) AND (owner IN (:owners) OR alive_until < {now} - {deleted after})
       """);
   private final Sql listHeld = new Sql(this, """
       SELECT {columns}, '', (SELECT COUNT(*) {line}), 0 FROM {table} l
@@ -182,12 +181,12 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
       SELECT name FROM {table} l WHERE {name by bytes} >= :from AND {name by bytes} < :below
       ORDER BY {name by bytes} LIMIT 1 OFFSET {page}
       """);
-  private final Sql listDead = new Sql(this, """
+  private final Sql listUnused = new Sql(this, """
       SELECT name FROM {table} WHERE name > :from AND {unused} ORDER BY name LIMIT {batch}
       """);
-  private final Sql deleteDead =
+  private final Sql deleteUnused =
       sql(Template.DELETE_UNLOCKED).with("where", "name IN (:keys) AND {unused}");
-  private final Sql deleteDeadWaiters =
+  private final Sql deleteUnusedWaiters =
       new Sql(this, "DELETE FROM {waiters} WHERE alive_until < {now} - :unused");
 
   /** @param database the name of the database, for messages */
@@ -234,7 +233,7 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
         .replace("{report}", template(Template.REPORT))
         .replace("{late}", template(Template.LATE))
         .replace("{alive}", String.valueOf(ALIVE_MICROS))
-        .replace("{dead}", String.valueOf(DEAD_MICROS))
+        .replace("{deleted after}", String.valueOf(DELETED_AFTER_MICROS))
         .replace("{believed}", String.valueOf(BELIEVED_MICROS))
         .replace("{handed}", String.valueOf(HANDED_OVER_MICROS))
         .replace("{page}", String.valueOf(PAGE))
@@ -601,11 +600,8 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
    */
   public final List<Standing> listHeld(Connection connection, String from, String below, long limit)
       throws SQLException {
-    return rows(
-        connection,
-        listHeld,
-        Map.of("from", from, "below", below, "limit", limit),
-        result -> Standing.read(result, this));
+    Map<String, ?> range = Map.of("from", from, "below", below, "limit", limit);
+    return rows(connection, listHeld, range, result -> Standing.read(result, this));
   }
 
   /**
@@ -620,32 +616,30 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
   }
 
   /** Returns the first names above this one whose rows nobody has used for this time. */
-  public final List<String> listDead(Connection connection, String after, long unusedMicros)
+  public final List<String> listUnused(Connection connection, String after, long unusedMicros)
       throws SQLException {
-    return rows(
-        connection,
-        listDead,
-        Map.of("from", after, "unused", unusedMicros),
-        result -> key(result, 1));
+    Map<String, ?> values = Map.of("from", after, "unused", unusedMicros);
+    return rows(connection, listUnused, values, result -> key(result, 1));
   }
 
   /**
    * Deletes those of these rows that nobody has used for this time and that are not locked; returns
    * how many.
    */
-  public final int deleteDead(Connection connection, List<String> keys, long unusedMicros)
+  public final int deleteUnused(Connection connection, List<String> keys, long unusedMicros)
       throws SQLException {
-    return update(connection, deleteDead, Map.of("keys", keys, "unused", unusedMicros));
+    return update(connection, deleteUnused, Map.of("keys", keys, "unused", unusedMicros));
   }
 
   /** Deletes the waiters that were last alive this long ago or longer; returns how many. */
-  public final int deleteDeadWaiters(Connection connection, long unusedMicros) throws SQLException {
-    return update(connection, deleteDeadWaiters, Map.of("unused", unusedMicros));
+  public final int deleteUnusedWaiters(Connection connection, long unusedMicros)
+      throws SQLException {
+    return update(connection, deleteUnusedWaiters, Map.of("unused", unusedMicros));
   }
 
   // Errors.
 
-  /** Returns what a failed statement leaves behind. */
+  /** Returns the kind of this failure. */
   public abstract Failure failure(SQLException e);
 
   static boolean hasClass(SQLException e, String... classes) {
@@ -698,18 +692,21 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
     }
   }
 
-  /** Locks the row of this name, if there is one; returns false if another has it locked. */
+  /**
+   * Does {@link #lockRow} unless another transaction has the row locked; returns whether it did.
+   */
   final boolean lockIfFree(Connection transaction, String key, int errorIfLocked)
       throws SQLException {
     try {
       query(transaction, selectRowNoWait, Map.of("key", key));
-      return true;
     } catch (SQLException e) {
       if (e.getErrorCode() == errorIfLocked) {
         return false; // This error rolls back only the statement.
       }
       throw e;
     }
+    lockRow(transaction, key);
+    return true;
   }
 
   /** Reads one row of a result. */

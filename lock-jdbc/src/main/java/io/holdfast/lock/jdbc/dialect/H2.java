@@ -94,12 +94,13 @@ public final class H2 extends Dialect {
 
   @Override
   public void lockRow(Connection transaction, String key) throws SQLException {
-    while (update(transaction, touchRow, Map.of("key", key)) == 0) {
+    Map<String, ?> values = Map.of("key", key);
+    if (update(transaction, touchRow, values) == 0) {
       try {
-        update(transaction, createRow, Map.of("key", key));
-        return;
+        update(transaction, createRow, values);
       } catch (SQLException e) {
-        if (failure(e) != Failure.DUPLICATE) {
+        // A row that is there and is still not seen is newer than the transaction's snapshot.
+        if (failure(e) != Failure.DUPLICATE || update(transaction, touchRow, values) == 0) {
           throw e;
         }
       }
@@ -108,11 +109,7 @@ public final class H2 extends Dialect {
 
   @Override
   public boolean tryLockRow(Connection transaction, String key) throws SQLException {
-    if (!lockIfFree(transaction, key, LOCKED)) {
-      return false;
-    }
-    lockRow(transaction, key);
-    return true;
+    return lockIfFree(transaction, key, LOCKED);
   }
 
   @Override

@@ -219,14 +219,9 @@ public sealed class MySql extends Dialect permits MariaDb {
    */
   @Override
   public boolean tryLockRow(Connection transaction, String key) throws SQLException {
-    if (!KNOWN.contains(known(key))) {
-      return tryInsertRow(transaction, key);
-    }
-    if (!lockIfFree(transaction, key, LOCKED_AND_NO_WAIT)) {
-      return false;
-    }
-    lockRow(transaction, key);
-    return true;
+    return KNOWN.contains(known(key))
+        ? lockIfFree(transaction, key, LOCKED_AND_NO_WAIT)
+        : tryInsertRow(transaction, key);
   }
 
   private boolean tryInsertRow(Connection transaction, String key) throws SQLException {

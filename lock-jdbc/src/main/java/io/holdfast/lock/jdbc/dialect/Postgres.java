@@ -181,9 +181,9 @@ public final class Postgres extends Dialect {
       LookAlikes.refuse(result.getString(1));
       String encoding = result.getString(2);
       if (!encoding.equals("UTF8") && !encoding.equals("SQL_ASCII")) {
-        throw new IllegalStateException("The database's encoding is "
-            + encoding
-            + ", which can't hold every lock name; it must be UTF8");
+        throw new IllegalStateException(("The database's encoding is %s, which can't hold every"
+                + " lock name; it must be UTF8")
+            .formatted(encoding));
       }
     }
   }

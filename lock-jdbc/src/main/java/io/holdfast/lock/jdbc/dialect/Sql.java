@@ -69,13 +69,13 @@ final class Sql {
    * Prepares the statement and sets its parameters. Values of other parameters are ignored, so that
    * statements that differ in this way can be run by the same code.
    *
-   * @param keys whether generated keys are reported, as in {@link Connection#prepareStatement}
+   * @param generatedKeys whether they are reported, as in {@link Connection#prepareStatement}
    * @param values the parameters by name: a number, a text, or a list of texts
    */
-  PreparedStatement prepare(Connection connection, int keys, Map<String, ?> values)
+  PreparedStatement prepare(Connection connection, int generatedKeys, Map<String, ?> values)
       throws SQLException {
     Text text = text(values.get("keys") instanceof List<?> list ? list.size() : 1);
-    PreparedStatement statement = connection.prepareStatement(text.sql(), keys);
+    PreparedStatement statement = connection.prepareStatement(text.sql(), generatedKeys);
     boolean set = false;
     try {
       int place = 1;
