@@ -12,41 +12,18 @@ final class EngineClasses {
   private static final String PACKAGE = LockClient.class.getPackageName() + ".";
 
   /** Their names within the package; {@code StructureTest} finds those that are missing. */
-  static final List<String> NAMES = List.of(
-      "LeaseLoss$Reason",
-      "LeaseState",
-      "LockClientBuilder",
-      "LockListener$Source",
-      "LockOptions",
-      "Ownership",
-      "internal.Attempt",
-      "internal.ClientClosing",
-      "internal.Engine",
-      "internal.EngineClient",
-      "internal.GuardedLease$Phase",
-      "internal.Settlement$1",
-      "internal.Settlement$Telling",
-      "internal.Settlement",
-      "internal.WaitMode",
-      "internal.cleanup.Cleanup",
-      "internal.event.Callbacks",
-      "internal.event.Events",
-      "internal.grant.ActiveGrant$1",
-      "internal.grant.Arrival",
-      "internal.grant.ActiveGrant",
-      "internal.grant.GrantState$Phase",
-      "internal.memory.MemoryStore",
-      "internal.queue.HandOff",
-      "internal.queue.WaitQueue$Closing",
-      "internal.queue.WaitQueue",
-      "internal.renewal.Keeper",
-      "internal.renewal.RenewalRound",
-      "internal.task.Workers",
-      "internal.time.Clocks",
-      "internal.time.Nanos",
-      "spi.LockKind",
-      "spi.ReleaseOutcome",
-      "spi.SystemTime");
+  static final List<String> NAMES = List.of("""
+      LeaseLoss$Reason LeaseState LockClientBuilder LockListener$Source LockOptions Ownership
+      internal.Attempt internal.ClientClosing internal.Engine internal.EngineClient
+      internal.GuardedLease$Phase internal.Settlement internal.Settlement$1
+      internal.Settlement$Telling internal.WaitMode internal.cleanup.Cleanup
+      internal.event.Callbacks internal.event.Events internal.grant.ActiveGrant
+      internal.grant.ActiveGrant$1 internal.grant.Arrival internal.grant.GrantState$Phase
+      internal.memory.MemoryStore internal.queue.HandOff internal.queue.WaitQueue
+      internal.queue.WaitQueue$Closing internal.renewal.Keeper internal.renewal.RenewalRound
+      internal.task.Workers internal.time.Clocks internal.time.Nanos spi.LockKind
+      spi.ReleaseOutcome spi.SystemTime
+      """.split("\\s+"));
 
   private EngineClasses() {}
 

@@ -6,6 +6,7 @@ import io.holdfast.lock.tck.Capability;
 import io.holdfast.lock.tck.Fixture;
 import io.holdfast.lock.tck.LockConformance;
 import io.holdfast.lock.tck.TappedBuilder;
+import io.holdfast.lock.tck.Timing;
 import java.io.IOException;
 import java.util.Map;
 import java.util.Set;
@@ -36,6 +37,11 @@ class ClusterConformanceTest extends LockConformance {
     @Override
     public String whyNot(Capability missing) {
       return "shown on one server; what differs on several has tests of its own";
+    }
+
+    @Override
+    public Timing timing() {
+      return ConsulFixture.TIMING;
     }
 
     @Override

@@ -19,6 +19,17 @@ import java.util.function.UnaryOperator;
 
 /** A Consul server for the kit. */
 class ConsulFixture extends ConsulAccess implements Fixture {
+  /**
+   * The times for a session that is no shorter than 10 s. The slack has room for its end: up to two
+   * TTLs, and one more for what its holder may still trust. The store timeout has room for an
+   * acquire of three writes that each wait for the disk.
+   */
+  static final Timing TIMING = new Timing(
+      Duration.ofSeconds(6),
+      Duration.ofSeconds(2),
+      Duration.ofSeconds(30),
+      Timing.defaults().quiet());
+
   private final KitContainer server;
   private final TestHttp http;
 
@@ -40,18 +51,9 @@ class ConsulFixture extends ConsulAccess implements Fixture {
         : "Consul's transactions are one request each, so none is ever open around a lock";
   }
 
-  /**
-   * Returns times for a session that is no shorter than 10 s. The slack has room for its end: up to
-   * two TTLs, and one more for what its holder may still trust. The store timeout has room for an
-   * acquire of three writes that each wait for the disk.
-   */
   @Override
   public Timing timing() {
-    return new Timing(
-        Duration.ofSeconds(6),
-        Duration.ofSeconds(2),
-        Duration.ofSeconds(30),
-        Timing.defaults().quiet());
+    return TIMING;
   }
 
   @Override

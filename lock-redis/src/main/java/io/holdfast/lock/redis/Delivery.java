@@ -155,7 +155,11 @@ final class Delivery {
       }
       return replies;
     } catch (JedisConnectionException e) {
-      if (!mode.mayRepeat() || deadline.isOver() || (!waitedBriefly && Failures.isTimeout(e))) {
+      // If nothing was sent, the server could not be reached, and another try would take as long.
+      if (!mode.mayRepeat()
+          || !mayHaveChanged
+          || deadline.isOver()
+          || (!waitedBriefly && Failures.isTimeout(e))) {
         throw e;
       }
     }

@@ -203,6 +203,9 @@ final class LineTicket implements Ticket, Watcher {
         throw StoreException.unanswered("The listing lacks our own node " + node.path(), null);
       } else if (index == 0) {
         Duration rest = store.marks.clearOrRest(zk, node, line.marks(), deadline);
+        if (rest == null) {
+          return endAsGone();
+        }
         // No watch tells when a mark or our session is gone, so this waiter asks again soon.
         return rest.isZero()
             ? take(zk, trusted, deadline)

@@ -95,7 +95,9 @@ final class Marks {
    * zero, if the time of all is over.
    *
    * @param node the first in the line
+   * @return that time; null if the node is gone, and the time of all marks is over
    */
+  @Nullable
   Duration clearOrRest(ZooKeeper zk, OwnNode node, List<String> names, Deadline deadline)
       throws StoreException {
     if (names.isEmpty()) {
@@ -110,15 +112,14 @@ final class Marks {
       }
     }
     Mark last = last(marks, nowMillis);
-    if (last == null) {
-      delete(zk, node, marks, deadline);
-      return Duration.ZERO;
+    if (last != null) {
+      return last.rest(nowMillis);
     }
-    return last.rest(nowMillis);
+    return delete(zk, node, marks, deadline) ? Duration.ZERO : null;
   }
 
-  /** Deletes marks whose time is over, if our own node exists. */
-  private void delete(ZooKeeper zk, OwnNode node, List<Mark> marks, Deadline deadline)
+  /** Deletes marks whose time is over, if our own node exists; false if it does not. */
+  private boolean delete(ZooKeeper zk, OwnNode node, List<Mark> marks, Deadline deadline)
       throws StoreException {
     List<Op> ops = new ArrayList<>();
     ops.add(Op.check(node.path(), -1));
@@ -127,11 +128,11 @@ final class Marks {
       Answer<List<OpResult>> answer = wire.untilAnswered(() -> Wire.multi(zk, ops), deadline);
       if (!answer.isAbsent()) {
         answer.requireOk();
-        return;
+        return true;
       }
       int absent = Wire.firstFailed(answer);
       if (absent == 0) {
-        throw StoreException.unanswered("Our node vanished: " + node.path(), null);
+        return false;
       }
       // Gone for good, whether by an earlier request of ours, whose answer was lost, or by another.
       ops.remove(absent);

@@ -148,8 +148,8 @@ final class OwnNodes {
 
   private void cleanUp() {
     if (!wire.isOpen()) {
-      // Everything goes with the session, which is over now or soon. A grant stays until its holder
-      // was told of that.
+      // The nodes go with the session, which is over now or soon; marks are left to others. A grant
+      // stays until its holder was told of that.
       nodes.values().removeIf(node -> node.grantIfAny() == null);
       marks.clear();
       return;

@@ -143,9 +143,13 @@ final class ZooKeeperStore implements LockStore {
     try {
       Optional<Grant> grant = Optional.empty();
       Line line = placed.line();
-      if (line.indexOf(node.name()) == 0
-          && marks.clearOrRest(placed.zk(), node, line.marks(), deadline).isZero()) {
-        grant = Optional.of(grant(placed.zk(), node, placed.trusted()));
+      if (line.indexOf(node.name()) == 0) {
+        Duration rest = marks.clearOrRest(placed.zk(), node, line.marks(), deadline);
+        if (rest == null) {
+          throw vanished();
+        } else if (rest.isZero()) {
+          grant = Optional.of(grant(placed.zk(), node, placed.trusted()));
+        }
       }
       seenTaken.note(parent, grant.isEmpty());
       return grant;
@@ -185,7 +189,7 @@ final class ZooKeeperStore implements LockStore {
       if (status instanceof Ticket.Waiting waiting) {
         return new Acquisition.Queued(ticket, waiting.recheckAfter());
       }
-      throw StoreException.unanswered("Our node vanished as the lock was acquired", null);
+      throw vanished();
     } finally {
       if (!done) {
         ticket.forget();
@@ -247,6 +251,10 @@ final class ZooKeeperStore implements LockStore {
         node.inUse.set(false);
       }
     }
+  }
+
+  private static StoreException vanished() {
+    return StoreException.unanswered("Our node vanished as the lock was acquired", null);
   }
 
   /** Deletes an attempt's node. */

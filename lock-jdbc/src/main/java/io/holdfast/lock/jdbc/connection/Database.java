@@ -150,10 +150,11 @@ public final class Database implements AutoCloseable {
       failure = e;
     }
     Sessions.breakQuietly(connection);
-    throw StoreException.unanswered(
-        "The data source gave a connection that is in a transaction: somebody began one by SQL text"
-            + " and gave the connection back without COMMIT or ROLLBACK. It was closed",
-        failure);
+    String what = failure != null && dialect.failure(failure) == Failure.UNKNOWN
+        ? dialect.database() + " gave no usable answer: " + failure
+        : "The data source gave a connection that is in a transaction: somebody began one by SQL text"
+            + " and gave the connection back without COMMIT or ROLLBACK. It was closed";
+    throw StoreException.unanswered(what, failure);
   }
 
   /**

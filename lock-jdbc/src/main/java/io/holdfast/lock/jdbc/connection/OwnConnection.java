@@ -124,7 +124,12 @@ public final class OwnConnection implements Lender, AutoCloseable {
         changeAtNanos = System.nanoTime() + RETRY_NANOS;
         return;
       }
-      old.close(!wasSuspect && testUnlessRecent(old, idleSinceNanos, Deadlines.part(deadline, 2)));
+      boolean works = false;
+      try {
+        works = !wasSuspect && testUnlessRecent(old, idleSinceNanos, Deadlines.part(deadline, 2));
+      } finally {
+        old.close(works);
+      }
     } finally {
       borrowed.unlock();
     }

@@ -126,8 +126,8 @@ public abstract class TtlRules extends RuleTest {
   void aRenewedDeadlineCountsFromBeforeTheRenewalWasSent() {
     Link link = link();
     LockClient client = client(link);
-    // An answer may take several round trips.
-    Duration delay = timing().storeTimeout().dividedBy(6);
+    // An answer may take several round trips, and should come well before the store timeout.
+    Duration delay = timing().storeTimeout().dividedBy(10);
     String name = freshName();
     take(client.get(name)).close(); // Connecting, and the first use of a name, take longer.
     link.delay(Link.Direction.REPLIES, delay);
