@@ -234,7 +234,10 @@ final class QuorumStore implements LockStore {
     if (holder != null) {
       return new Asked.Busy(holder);
     }
-    if (isLast && committed == null && !waits && !votes.isExcluded(Acquired.Granted.class::isInstance)) {
+    if (isLast
+        && committed == null
+        && !waits
+        && !votes.isExcluded(Acquired.Granted.class::isInstance)) {
       throw votes.failure("It is not known whether the lock is taken");
     }
     return isLast ? new Asked.Busy(UNKNOWN_HOLDER) : null;

@@ -20,8 +20,8 @@ import org.jspecify.annotations.Nullable;
  * sent, provided that it was answered at least a quarter of the timeout before the write.
  *
  * <p>A request that failed for lack of a connection is a sign, too, and need only have been seen to
- * fail before the write: the write needed a new connection, and the leader itself was asked
- * whether the session may have it.
+ * fail before the write: the write needed a new connection, and the leader itself was asked whether
+ * the session may have it.
  *
  * <p>Of a session that is new to us we know only that the client drops a connection on which it has
  * heard nothing for two thirds of the timeout.
