@@ -127,6 +127,7 @@ class DeadlineTest extends EngineTest {
     // The keeper may look at any moment between the store's answer and the caller's lease.
     for (int i = 0; i < 300; i++) {
       String name = "x" + i;
+      int askedBefore = store.count(TRY_ACQUIRE);
       Gate gate = store.holdNextAnswer(TRY_ACQUIRE);
       Actor<Lease> acquiring =
           start("acquiring", () -> lock(name, LockOptions.fixed(TTL)).tryLock().orElseThrow());
@@ -136,9 +137,14 @@ class DeadlineTest extends EngineTest {
       time.advance(NANO);
       try {
         Lease lease = acquiring.result();
-        assertThat(lease.isHeld()).isFalse();
+        // If the keeper found the loss before the caller had the lease, the store was asked again.
+        boolean isOfSecondGrant = store.count(TRY_ACQUIRE) - askedBefore > 1;
+        assertThat(lease.isHeld()).isEqualTo(isOfSecondGrant);
         settle();
-        // Not closed: yet another thread gets the lock.
+        if (isOfSecondGrant) {
+          lease.close();
+        }
+        // Otherwise not closed: yet another thread gets the lock.
       } catch (LockStoreException e) {
         assertThat(e).hasMessageContaining("longer");
       }

@@ -208,7 +208,7 @@ final class LeaderTurn {
       if (request.mode().stillWaits(client.time)) {
         StoreWait storeWait = new StoreWait(client, request, interrupts, queue(), asked);
         wait = storeWait;
-        Acquisition acquisition = call(claim, () -> client.store.acquireOrQueue(claim, storeWait));
+        Acquisition acquisition = call(claim, c -> client.store.acquireOrQueue(c, storeWait));
         if (acquisition instanceof Acquisition.Queued queued) {
           openClaim = claim;
           ticket = queued.ticket();
@@ -232,7 +232,7 @@ final class LeaderTurn {
           grant = ((Acquisition.Granted) acquisition).grant();
         }
       } else {
-        grant = call(claim, () -> client.store.tryAcquire(claim)).orElse(null);
+        grant = call(claim, client.store::tryAcquire).orElse(null);
         if (grant == null) {
           news = new Waiter.Taken(null);
           return news;
@@ -325,27 +325,32 @@ final class LeaderTurn {
     return Objects.requireNonNull(leading.news());
   }
 
+  /** A call to the store with a claim. */
+  private interface ClaimCall<A> {
+    A run(Claim claim) throws StoreException;
+  }
+
   /** Makes a call with a claim, which stays open if the call may have been carried out unseen. */
-  <A> A call(Claim claim, StoreCalls.Call<A> call) throws StoreException {
+  private <A> A call(Claim claim, ClaimCall<A> call) throws StoreException {
     openClaim = claim;
     try {
-      A answer = StoreCalls.call(call);
+      A answer = call.run(claim);
       openClaim = null;
       return answer;
-    } catch (StoreException e) {
-      if (!e.mayHaveHappened()) {
+    } catch (Throwable e) {
+      StoreException failure = StoreCalls.failureOfStore(e);
+      if (!failure.mayHaveHappened()) {
         openClaim = null;
       }
-      throw e;
+      throw failure;
     }
   }
 
   /** Pauses, but not beyond the end of the wait. */
   private void pause(long nanos) throws InterruptedException {
     long untilNanos = Nanos.earlier(client.time.nanos() + nanos, request.mode().untilNanos());
-    for (long left = untilNanos - client.time.nanos();
-        left > 0;
-        left = untilNanos - client.time.nanos()) {
+    long left;
+    while ((left = untilNanos - client.time.nanos()) > 0) {
       client.requireOpen(request.key().name());
       client.time.park(this, left);
       interrupts.check();

@@ -19,12 +19,19 @@ final class StoreCalls {
   static <T> T call(Call<T> call) throws StoreException {
     try {
       return call.run();
-    } catch (StoreException e) {
-      throw e;
     } catch (Throwable e) {
-      // Errors too, and undeclared checked exceptions of stores written in other languages.
-      throw StoreException.unanswered("The store failed: " + e, e);
+      throw failureOfStore(e);
     }
+  }
+
+  /**
+   * Returns what the store threw as a {@link StoreException}: Errors too, and undeclared checked
+   * exceptions of stores written in other languages.
+   */
+  static StoreException failureOfStore(Throwable thrown) {
+    return thrown instanceof StoreException known
+        ? known
+        : StoreException.unanswered("The store failed: " + thrown, thrown);
   }
 
   /**

@@ -146,7 +146,7 @@ final class ZooKeeperStore implements LockStore {
       if (line.indexOf(node.name()) == 0) {
         Duration rest = marks.clearOrRest(placed.zk(), node, line.marks(), deadline);
         if (rest == null) {
-          throw vanished();
+          throw StoreException.unanswered("Our node vanished as the lock was acquired", null);
         } else if (rest.isZero()) {
           grant = Optional.of(grant(placed.zk(), node, placed.trusted()));
         }
@@ -189,7 +189,7 @@ final class ZooKeeperStore implements LockStore {
       if (status instanceof Ticket.Waiting waiting) {
         return new Acquisition.Queued(ticket, waiting.recheckAfter());
       }
-      throw vanished();
+      throw StoreException.unanswered("Our node vanished as the lock was acquired", null);
     } finally {
       if (!done) {
         ticket.forget();
@@ -251,10 +251,6 @@ final class ZooKeeperStore implements LockStore {
         node.inUse.set(false);
       }
     }
-  }
-
-  private static StoreException vanished() {
-    return StoreException.unanswered("Our node vanished as the lock was acquired", null);
   }
 
   /** Deletes an attempt's node. */

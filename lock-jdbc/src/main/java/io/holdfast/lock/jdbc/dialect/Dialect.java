@@ -668,7 +668,10 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
    * a time; {@link #NONE} if it did nothing.
    */
   long runForReport(Connection connection, Sql sql, Map<String, ?> values) throws SQLException {
-    return query(connection, sql, values);
+    try (PreparedStatement statement = sql.prepare(connection, values);
+        ResultSet result = statement.executeQuery()) {
+      return result.next() ? result.getLong(1) : NONE;
+    }
   }
 
   /** Runs a statement that ends a grant; returns whether it did. */
