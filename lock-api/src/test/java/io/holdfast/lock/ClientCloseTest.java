@@ -10,20 +10,20 @@ import static io.holdfast.lock.simulation.ScriptedStore.Op.WITHDRAW;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import ch.qos.logback.classic.Level;
 import io.holdfast.lock.internal.EngineProbe;
 import io.holdfast.lock.simulation.Actor;
+import io.holdfast.lock.simulation.EngineLog;
 import io.holdfast.lock.simulation.EngineTest;
 import io.holdfast.lock.simulation.Eventually;
 import io.holdfast.lock.simulation.Gate;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LeaseGuard;
 import io.holdfast.lock.spi.StoreException;
-import java.io.ByteArrayOutputStream;
-import java.io.PrintStream;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
@@ -176,23 +176,19 @@ class ClientCloseTest extends EngineTest {
     store.awaitCount(WITHDRAW, 1);
     settle();
     store.breakDown();
-    String log = logged(() -> time.runDuring(client()::close));
+    List<String> log = new CopyOnWriteArrayList<>();
+    EngineLog lines = new EngineLog(Level.WARN, line -> log.add(line.getFormattedMessage()));
+    try {
+      time.runDuring(client()::close);
+    } finally {
+      lines.close();
+    }
 
     assertThat(store.count(WITHDRAW)).isEqualTo(2);
     assertThat(log)
-        .containsPattern("WARN .*ClientClosing.* 1 lock\\(s\\) .*end.* with its TTL: \\[a name\\]");
-  }
-
-  private static String logged(Runnable action) {
-    PrintStream usual = System.err;
-    ByteArrayOutputStream log = new ByteArrayOutputStream();
-    System.setErr(new PrintStream(log, true, StandardCharsets.UTF_8));
-    try {
-      action.run();
-    } finally {
-      System.setErr(usual);
-    }
-    return log.toString(StandardCharsets.UTF_8);
+        .singleElement()
+        .asString()
+        .containsPattern(" 1 lock\\(s\\) .*end.* with its TTL: \\[a name\\]");
   }
 
   @Test

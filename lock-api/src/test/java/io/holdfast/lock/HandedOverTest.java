@@ -113,7 +113,7 @@ class HandedOverTest extends EngineTest {
   @Test
   void ifTheWallClockRanAheadSinceTheQuestionTheStoreIsAsked() throws Exception {
     Lease others = others("x").lock();
-    Actor<Lease> waiter = start("waiter", () -> lock("x").lock()).awaitParked();
+    Actor<Lease> waiter = waiter(LockOptions.defaults());
     time.jumpWallClock(Duration.ofSeconds(2));
     others.close();
 
@@ -125,7 +125,7 @@ class HandedOverTest extends EngineTest {
   @Test
   void soItIsIfTheWallClockWasSetBackASecondBefore() throws Exception {
     Lease others = others("x").lock();
-    Actor<Lease> waiter = start("waiter", () -> lock("x").lock()).awaitParked();
+    Actor<Lease> waiter = waiter(LockOptions.defaults());
     settle();
     time.jumpWallClock(Duration.ofSeconds(-10));
     time.advance(Duration.ofMillis(1_100));
@@ -159,9 +159,13 @@ class HandedOverTest extends EngineTest {
   private Actor<Lease> handedOverAfter(Duration age, LockOptions options)
       throws InterruptedException {
     Lease others = others("x").lock();
-    Actor<Lease> waiter = start("waiter", () -> lock("x", options).lock()).awaitParked();
+    Actor<Lease> waiter = waiter(options);
     advance(age);
     others.close();
     return waiter;
+  }
+
+  private Actor<Lease> waiter(LockOptions options) throws InterruptedException {
+    return start("waiter", () -> lock("x", options).lock()).awaitParked();
   }
 }

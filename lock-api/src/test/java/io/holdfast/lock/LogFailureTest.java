@@ -5,42 +5,36 @@ import static io.holdfast.lock.simulation.ScriptedStore.Op.RENEW;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import ch.qos.logback.classic.Level;
 import io.holdfast.lock.internal.EngineProbe;
 import io.holdfast.lock.simulation.Actor;
+import io.holdfast.lock.simulation.EngineLog;
 import io.holdfast.lock.simulation.EngineTest;
 import io.holdfast.lock.simulation.Eventually;
 import io.holdfast.lock.simulation.TappedTime;
-import java.io.OutputStream;
-import java.io.PrintStream;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/**
- * A log that throws, since its disk is full, say: what the line was about is done all the same. The
- * levels of the lines that are waited for here are in {@code simplelogger.properties}.
- */
+/** A log that throws, since its disk is full, say: what the line was about is done all the same. */
 class LogFailureTest extends EngineTest {
-  private final PrintStream usual = System.err;
-  private final AtomicInteger lines = new AtomicInteger();
+  /** The loggers whose lines could not be written. */
+  private final List<String> failed = new CopyOnWriteArrayList<>();
+
   private final TappedTime tapped = new TappedTime(time);
   private final List<String> events = new CopyOnWriteArrayList<>();
+  private EngineLog log;
 
   @BeforeEach
   void fillTheDisk() {
-    System.setErr(new PrintStream(OutputStream.nullOutputStream(), false, StandardCharsets.UTF_8) {
-      @Override
-      public void println(String line) {
-        lines.incrementAndGet();
-        throw new IllegalStateException("the disk is full");
-      }
+    log = new EngineLog(Level.WARN, line -> {
+      failed.add(line.getLoggerName());
+      throw new IllegalStateException("the disk is full");
     });
     client(builder -> builder.timeSource(tapped).addListener(new LockListener() {
       @Override
@@ -57,11 +51,15 @@ class LogFailureTest extends EngineTest {
 
   @AfterEach
   void makeRoom() {
-    System.setErr(usual);
+    log.close();
   }
 
-  private void awaitLine() {
-    Eventually.await("a line in the log", () -> lines.get() > 0);
+  private long lines(String logger) {
+    return failed.stream().filter(name -> name.endsWith("." + logger)).count();
+  }
+
+  private void awaitLine(String logger) {
+    Eventually.await("a line of " + logger, () -> lines(logger) > 0);
   }
 
   /** L-6.6. */
@@ -74,7 +72,7 @@ class LogFailureTest extends EngineTest {
           return lock("x", own).tryLock(Duration.ofSeconds(1));
         })
         .awaitParked();
-    awaitLine();
+    awaitLine("Attempt");
     time.advance(Duration.ofSeconds(1));
     assertThat(waiter.result()).isEmpty();
     first.get().close();
@@ -89,7 +87,7 @@ class LogFailureTest extends EngineTest {
     Lease lease = held("x");
     lease.onLost(loss -> events.add("told of " + loss.name()));
     store.events().lost(store.grant("x"), LeaseLoss.Reason.TAKEN);
-    awaitLine();
+    awaitLine("Settlement");
     Eventually.await("both to be told", () -> events.size() == 2);
 
     assertThat(events).containsExactlyInAnyOrder("lost x", "told of x");
@@ -102,16 +100,16 @@ class LogFailureTest extends EngineTest {
     Lease renewed = held("renewed");
     Lease ending = held("ending", LockOptions.fixed(STORE_TIMEOUT.plusSeconds(1)));
     pass(STORE_TIMEOUT.plusSeconds(1));
-    awaitLine();
+    awaitLine("Settlement");
     assertThat(ending.isHeld()).isFalse();
-    int before = lines.get();
+    long before = lines("Keeper");
     tapped.tap(EngineProbe.keeper(client()), (call, nth) -> {
       if (call == TappedTime.Call.NANOS && nth == 1) {
         throw new OutOfMemoryError("Java heap space");
       }
     });
     time.advance(AT_RENEWAL);
-    Eventually.await("the keeper's line", () -> lines.get() > before);
+    Eventually.await("the keeper's line", () -> lines("Keeper") > before);
     pass(Duration.ofMillis(200));
 
     assertThat(store.count(RENEW)).isOne();
@@ -134,7 +132,7 @@ class LogFailureTest extends EngineTest {
       settle();
       return events.contains("leaked x");
     });
-    awaitLine();
+    awaitLine("Settlement");
     pass(AT_RENEWAL);
     pass(UNTIL_DEADLINE);
 
@@ -148,7 +146,7 @@ class LogFailureTest extends EngineTest {
     Lease lease = held("x");
     store.failNext(RELEASE);
     lease.close();
-    assertThat(lines).hasPositiveValue();
+    assertThat(lines("Settlement")).isPositive();
 
     Eventually.await("the name to be free", () -> store.holder("x").isEmpty());
     assertThat(lease.state()).isEqualTo(LeaseState.RELEASED);
@@ -161,7 +159,7 @@ class LogFailureTest extends EngineTest {
     store.failNext(RELEASE);
     time.runDuring(client()::close);
 
-    assertThat(lines).hasPositiveValue();
+    assertThat(lines("ClientClosing")).isPositive();
     assertThat(lease.state()).isEqualTo(LeaseState.LOST);
     assertThat(store.count(io.holdfast.lock.simulation.ScriptedStore.Op.CLOSE)).isOne();
   }

@@ -2,9 +2,11 @@ package io.holdfast.lock.injection;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import ch.qos.logback.classic.Level;
 import io.holdfast.lock.LockListener;
 import io.holdfast.lock.injection.CallsOut.Place;
 import io.holdfast.lock.injection.CallsOut.Point;
+import io.holdfast.lock.simulation.EngineLog;
 import io.holdfast.lock.spi.LockStore;
 import io.holdfast.lock.spi.Ticket;
 import io.holdfast.lock.spi.TimeSource;
@@ -52,19 +54,21 @@ class InjectionTest {
   /** From this version of Java on, pools start their threads past {@code Thread.start()}. */
   private static final int START_IS_FINAL_SINCE = 19;
 
-  private static HookedLog log;
+  /** Each line of the log, down to the debug level, is a call out. */
+  private static EngineLog log;
 
   @BeforeAll
-  static void hookTheLog() throws Exception {
-    // Loads the classes that log.
-    for (LifeCycle cycle : LifeCycles.all()) {
-      Run.play(cycle, CallsOut.counted());
-    }
-    log = new HookedLog();
+  static void hookTheLog() {
+    log = new EngineLog(Level.DEBUG, line -> {
+      CallsOut calls = CallsOut.ofThread();
+      if (calls != null) {
+        calls.at("Logger");
+      }
+    });
   }
 
   @AfterAll
-  static void unhookTheLog() throws Exception {
+  static void unhookTheLog() {
     log.close();
   }
 

@@ -112,9 +112,7 @@ class HandedOverTest {
         JdbcStore holder = Stores.open(pool);
         JdbcStore store = Stores.open(pool, time)) {
       JdbcTicket waiter = handedOver(holder, store, key);
-      Stores.update(server, key, "UPDATE holdfast_lock SET expires_at = 0 WHERE name = ?");
-      Stores.update(server, key, "UPDATE holdfast_lock SET wanted_until = 0 WHERE name = ?");
-      Grant next = holder.tryAcquire(claim(key)).orElseThrow();
+      Grant next = takenAfterTheTurnLapsed(server, holder, key);
 
       time.pass(HANDED_OVER);
       waiter.noteNotification(next.number() - 1);
@@ -218,9 +216,7 @@ class HandedOverTest {
         JdbcStore holder = Stores.open(pool);
         JdbcStore store = Stores.open(pool, time)) {
       JdbcTicket waiter = handedOver(holder, store, key);
-      Stores.update(server, key, "UPDATE holdfast_lock SET expires_at = 0 WHERE name = ?");
-      Stores.update(server, key, "UPDATE holdfast_lock SET wanted_until = 0 WHERE name = ?");
-      Grant next = holder.tryAcquire(claim(key)).orElseThrow();
+      Grant next = takenAfterTheTurnLapsed(server, holder, key);
       waiter.noteNotification(next.number() - 1);
 
       assertThat(waiter.poll()).isNotInstanceOf(Ticket.Granted.class);
@@ -272,6 +268,13 @@ class HandedOverTest {
     JdbcTicket waiter = (JdbcTicket) join(store, claim(key));
     assertThat(holder.release(before, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
     return waiter;
+  }
+
+  private static Grant takenAfterTheTurnLapsed(Server server, JdbcStore store, LockKey key)
+      throws Exception {
+    Stores.update(server, key, "UPDATE holdfast_lock SET expires_at = 0 WHERE name = ?");
+    Stores.update(server, key, "UPDATE holdfast_lock SET wanted_until = 0 WHERE name = ?");
+    return store.tryAcquire(claim(key)).orElseThrow();
   }
 
   private static Ticket join(JdbcStore store, Claim claim) throws Exception {

@@ -9,7 +9,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What is concluded from the answer to a call about a grant; no server. */
+/** The conclusion from the answer to a call about a grant; no server. */
 class AnswerTest {
   @Test
   void oneIsYesAndZeroIsNo() throws Exception {

@@ -79,7 +79,7 @@ class PermitsTest {
       return new Waiter(ticket, woken);
     }
 
-    /** Who begins to hear is woken once, to poll by itself. */
+    /** A waiter that begins to hear is woken once, to poll by itself. */
     Waiter hearing() throws Exception {
       Stores.await("hears", () -> woken.drainPermits() > 0);
       assertThat(ticket.poll()).isInstanceOf(Ticket.Waiting.class);

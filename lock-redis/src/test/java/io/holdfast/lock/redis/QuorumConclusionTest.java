@@ -10,7 +10,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 
-/** What is concluded from a round of a quorum that did not get the lock; no server. */
+/** The conclusion from a round of a quorum that did not get the lock; no server. */
 class QuorumConclusionTest {
 
   private static <T> Votes<T> votes(

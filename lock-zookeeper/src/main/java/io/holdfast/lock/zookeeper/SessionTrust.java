@@ -49,8 +49,8 @@ final class SessionTrust {
   private static final int NEW_TRUST_DIVISOR = 4;
 
   /**
-   * When the application last sent something before our first request is not known. It is taken to
-   * be the timeout divided by this earlier, so a slow first answer lowers the trust.
+   * The last sign of life before our first request is taken to be the timeout divided by this
+   * earlier, for it is not known; so a slow first answer lowers the trust.
    */
   private static final int NEW_SIGN_DIVISOR = 2;
 

@@ -13,11 +13,15 @@ class ValidityTest {
     return Validity.of(new ClockReading(0, 0), 10 * SECOND, LIMIT, SECOND);
   }
 
+  /** Asked after three seconds, and answered after five. */
+  private static Validity extendedByAMinute() {
+    return granted().extended(new ClockReading(3 * SECOND, 0), 60 * SECOND, LIMIT, 5 * SECOND);
+  }
+
   /** L-5.8: two threads extend one lease, and the answers are taken in in the other order. */
   @Test
   void anAnswerThatIsTakenInLateShortensNoLongerExtension() {
-    Validity longer =
-        granted().extended(new ClockReading(3 * SECOND, 0), 60 * SECOND, LIMIT, 5 * SECOND);
+    Validity longer = extendedByAMinute();
     Validity both =
         longer.extended(new ClockReading(2 * SECOND, 0), 10 * SECOND, LIMIT, 6 * SECOND);
 
@@ -26,8 +30,7 @@ class ValidityTest {
 
   @Test
   void theNewestAnswerShortensWhatTheStoreNoLongerConfirms() {
-    Validity longer =
-        granted().extended(new ClockReading(3 * SECOND, 0), 60 * SECOND, LIMIT, 5 * SECOND);
+    Validity longer = extendedByAMinute();
     Validity after =
         longer.extended(new ClockReading(6 * SECOND, 0), 10 * SECOND, LIMIT, 7 * SECOND);
 
