@@ -3,12 +3,16 @@ package io.holdfast.lock;
 import static io.holdfast.lock.simulation.ScriptedStore.Op.RENEW;
 import static io.holdfast.lock.simulation.ScriptedStore.Op.TRY_ACQUIRE;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.holdfast.lock.simulation.Actor;
 import io.holdfast.lock.simulation.EngineTest;
+import io.holdfast.lock.simulation.Eventually;
 import io.holdfast.lock.simulation.Gate;
 import io.holdfast.lock.spi.Grant;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
@@ -60,6 +64,26 @@ class EarlyEventsTest extends EngineTest {
   @EnumSource
   void whatIsLostBeforeItArrivesIsNotHandedOut(Way way) throws Exception {
     assertIsNotHandedOut(way, this::tellLoss);
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void whatIsLostBeforeItArrivesIsNotToldToListeners(Way way) throws Exception {
+    List<String> told = new CopyOnWriteArrayList<>();
+    client(builder -> builder.addListener(new LockListener() {
+      @Override
+      public void lost(Lost event) {
+        told.add(event.lockName());
+      }
+    }));
+    assertIsNotHandedOut(way, this::tellLoss);
+    settle();
+    Lease last = held("last");
+    tellLoss(store.grant("last"));
+    Eventually.await("the last loss to be told", () -> told.contains("last"));
+
+    assertThat(told).containsExactly("last");
+    assertThatThrownBy(last::close).isInstanceOf(LockLostException.class);
   }
 
   @ParameterizedTest

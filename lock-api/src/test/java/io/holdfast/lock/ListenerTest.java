@@ -4,10 +4,13 @@ import static io.holdfast.lock.simulation.ScriptedStore.Op.EXTEND;
 import static io.holdfast.lock.simulation.ScriptedStore.Op.RELEASE;
 import static io.holdfast.lock.simulation.ScriptedStore.Op.RENEW;
 import static io.holdfast.lock.simulation.ScriptedStore.Op.TRY_ACQUIRE;
+import static io.holdfast.lock.simulation.ScriptedStore.Op.VERIFY;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import ch.qos.logback.classic.Level;
 import io.holdfast.lock.simulation.Actor;
+import io.holdfast.lock.simulation.EngineLog;
 import io.holdfast.lock.simulation.EngineTest;
 import io.holdfast.lock.simulation.Eventually;
 import io.holdfast.lock.simulation.Gate;
@@ -21,6 +24,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.Lock;
@@ -31,6 +35,19 @@ import org.junit.jupiter.api.Test;
 class ListenerTest extends EngineTest {
   private final List<String> events = new CopyOnWriteArrayList<>();
   private final List<Thread> threads = new CopyOnWriteArrayList<>();
+
+  /** Tells of nothing but what happens to leases in the background. */
+  private final class LeaseRecorder implements LockListener {
+    @Override
+    public void renewed(LeaseEvent event) {
+      events.add("renewed " + event.lockName());
+    }
+
+    @Override
+    public void uncertain(LeaseEvent event) {
+      events.add("uncertain " + event.lockName());
+    }
+  }
 
   private final class Recorder implements LockListener {
     private void add(String event) {
@@ -477,6 +494,86 @@ class ListenerTest extends EngineTest {
     assertThat(events).hasSize(4);
     List.of(a, b).forEach(Lease::close);
     assertThatThrownBy(fixed::close).isInstanceOf(LockLostException.class);
+  }
+
+  /** L-10.9. */
+  @Test
+  void aRenewalIsToldBeforeTheDoubtThatFollowsIt() {
+    AtomicBoolean drops = new AtomicBoolean(true);
+    LockClient client = behind(drops);
+    Lease lease = client.get("x").tryLock().orElseThrow();
+    pass(AT_RENEWAL);
+    store.failNext(RENEW);
+    store.events().suspended(store.grant("x"));
+    settle();
+    assertThat(events).isEmpty();
+    drops.set(false);
+    pass(Duration.ofSeconds(1));
+    Eventually.await("both events", () -> events.size() >= 2);
+
+    assertThat(events.subList(0, 2)).containsExactly("renewed x", "uncertain x");
+    lease.close();
+  }
+
+  @Test
+  void ofAListenerThatIsTooFarBehindTheLogSaysSoOnce() {
+    AtomicBoolean drops = new AtomicBoolean(true);
+    LockClient client = behind(drops);
+    Lease lease = client.get("x", LockOptions.fixed(TTL)).tryLock().orElseThrow();
+    List<String> lines = new CopyOnWriteArrayList<>();
+    EngineLog log = new EngineLog(Level.WARN, line -> lines.add(line.getFormattedMessage()));
+    try {
+      for (int i = 0; i < 10_100; i++) {
+        lease.extend(TTL);
+      }
+      settle();
+      drops.set(false);
+      pass(Duration.ofSeconds(1));
+      Eventually.await("the events", () -> events.size() == 10_000);
+    } finally {
+      log.close();
+    }
+
+    assertThat(lines).singleElement().asString().contains("10000 events behind");
+    lease.close();
+  }
+
+  private LockClient behind(AtomicBoolean drops) {
+    return opened(store
+        .client()
+        .clientName("test")
+        .callbackExecutor(task -> {
+          if (!drops.get()) {
+            task.run();
+          }
+        })
+        .addListener(new LeaseRecorder())
+        .build());
+  }
+
+  /** The outer lease is closed by another thread meanwhile. */
+  @Test
+  void aLeaseWhoseLastHandleIsThatOfANestedCallThatFailsIsToldAsReleased() throws Exception {
+    CompletableFuture<Lease> outer = new CompletableFuture<>();
+    Gate gate = new Gate();
+    store.always(RENEW, call -> {
+      throw StoreException.unanswered("no answer", null);
+    });
+    store.next(VERIFY, call -> {
+      LossTest.passQuietly(gate);
+      throw StoreException.unanswered("no answer", null);
+    });
+    Actor<Lease> owner = start("owner", () -> {
+      outer.complete(held("x"));
+      time.jumpWallClock(Duration.ofHours(1));
+      return held("x");
+    });
+    gate.awaitCall();
+    outer.join().close();
+    gate.open();
+    assertThatThrownBy(owner::result).isInstanceOf(LockStoreException.class);
+
+    assertThat(events).contains("released x 0");
   }
 
   /** L-10.9. */

@@ -13,6 +13,7 @@ import io.holdfast.lock.simulation.Actor;
 import io.holdfast.lock.simulation.EngineTest;
 import io.holdfast.lock.simulation.Gate;
 import io.holdfast.lock.simulation.ScriptedStore;
+import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.StoreException;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -270,6 +271,30 @@ class WallClockTest extends EngineTest {
             e -> assertThat(e.reason()).isEqualTo(LeaseLoss.Reason.EXPIRED));
     assertThat(lease.state()).isEqualTo(LeaseState.LOST);
     store.heal();
+  }
+
+  /** L-7.4. The first request may have been carried out, or the lease may have ended before. */
+  @Test
+  void aLeaseThatTheStoreCannotSayWasReleasedIsLostOnlyIfItWasInDoubt() {
+    Lease inDoubt = held("doubted");
+    Lease sure = held("sure");
+    settle();
+    store.always(RELEASE, call -> {
+      Object unused = call.call();
+      return ReleaseOutcome.RELEASED_OR_LOST;
+    });
+    store.always(RENEW, call -> {
+      throw StoreException.unanswered("no answer", null);
+    });
+    sure.close();
+    time.jumpWallClock(HOUR);
+
+    assertThatThrownBy(inDoubt::close)
+        .isInstanceOfSatisfying(
+            LockLostException.class,
+            e -> assertThat(e.reason()).isEqualTo(LeaseLoss.Reason.EXPIRED));
+    assertThat(sure.state()).isEqualTo(LeaseState.RELEASED);
+    assertThat(inDoubt.state()).isEqualTo(LeaseState.LOST);
   }
 
   @Test

@@ -3,7 +3,6 @@ package io.holdfast.lock.internal;
 import io.holdfast.lock.LockClientClosedException;
 import io.holdfast.lock.LockListener.Source;
 import io.holdfast.lock.internal.event.Events;
-import io.holdfast.lock.internal.grant.GrantState;
 import io.holdfast.lock.internal.log.SafeLogger;
 import io.holdfast.lock.internal.queue.Handle;
 import io.holdfast.lock.internal.queue.WaitQueue;
@@ -139,7 +138,7 @@ final class Attempt<T> extends Task {
   private void giveBackHandle() {
     Handle unwanted = handle;
     if (unwanted != null) {
-      client.settlement.giveBack(unwanted, Settlement.Telling.NOBODY);
+      client.settlement.giveBack(unwanted);
       handle = null;
     }
   }
@@ -207,13 +206,14 @@ final class Attempt<T> extends Task {
   private boolean take(WaitQueue used, Waiter.Acquired acquired) throws InterruptedException {
     Handle got = acquired.handle();
     if (acquired.source() == Source.STORE) {
-      return takeFromTurn(got);
+      takeFromTurn(got);
+      return used.holds().receive(got.hold());
     }
     handle = got;
     waiter = null;
     if (acquired.source() == Source.LOCAL_HAND_OFF) {
       interrupts.check();
-      return got.isHeld() && used.holds().take(got);
+      return got.isHeld() && used.holds().receive(got.hold());
     }
     if (!client.questions.settle(got.hold().grant())) {
       throw got.hold().lostException();
@@ -221,15 +221,11 @@ final class Attempt<T> extends Task {
     return true;
   }
 
-  /**
-   * Takes the lease that the turn ended with; false if it was lost at once. From now on its hold
-   * owns the grant and the use of the queue.
-   */
-  private boolean takeFromTurn(Handle granted) {
+  /** Takes the lease that the turn ended with: now its hold owns the grant and the queue's use. */
+  private void takeFromTurn(Handle granted) {
     handle = granted;
     queue = null;
     turn.passedOn();
-    return granted.hold().grant().state().phase() != GrantState.Phase.LOST;
   }
 
   /** Waits in the wait queue for news. What the news brings must still be taken. */

@@ -16,7 +16,7 @@ final class EngineClasses {
       LeaseLoss$Reason LeaseState LockClientBuilder LockListener$Source LockOptions Ownership
       internal.Attempt internal.ClientClosing internal.Engine internal.EngineClient
       internal.GuardedLease$Phase internal.Settlement internal.Settlement$1
-      internal.Settlement$Telling internal.WaitMode internal.cleanup.Cleanup
+      internal.WaitMode internal.cleanup.Cleanup
       internal.event.Callbacks internal.event.Events internal.grant.ActiveGrant
       internal.grant.ActiveGrant$1 internal.grant.Arrival internal.grant.GrantState$Phase
       internal.memory.MemoryStore internal.queue.HandOff internal.queue.WaitQueue

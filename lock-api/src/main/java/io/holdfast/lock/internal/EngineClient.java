@@ -46,9 +46,9 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
    * in a WaitQueue; the hold belongs to an ActiveGrant, which the Keeper renews. Settlement handles
    * every end of a lease. Questions makes the user's other requests to the store.
    *
-   * Threads: the keeper; settlers (what a loss leaves to do, no I/O); cleaners (what a failing
-   * store left to do, I/O); renewals; callbacks (user code). Each kind of work has its own threads,
-   * so that a hanging store or a blocking listener delays nothing else.
+   * Threads: the keeper; settlers (what a loss leaves to do, no I/O); cleaners (releases and
+   * withdrawals off the caller's thread, I/O); renewals; callbacks (user code). Each kind of work
+   * has its own threads, so that a hanging store or a blocking listener delays nothing else.
    */
 
   private static final SafeLogger log = SafeLogger.of(EngineClient.class);
@@ -311,10 +311,10 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
   private void renewedInRound(ActiveGrant grant) {
     try {
       settlement.finishRelease(grant);
+      renewed(grant);
     } catch (Throwable e) { // The lease was renewed all the same; the next renewal checks again.
       log.warn("The holder of lock '{}' is looked for again", grant.key().name(), e);
     }
-    renewed(grant);
   }
 
   void renewed(ActiveGrant grant) {

@@ -190,7 +190,7 @@ final class JointAttempt<T> extends Task {
   private void giveBack(int index) {
     Handle handle = handles[index];
     if (handle != null) {
-      client.settlement.giveBack(handle, Settlement.Telling.HERE);
+      client.settlement.giveBack(handle);
       handles[index] = null;
     }
   }

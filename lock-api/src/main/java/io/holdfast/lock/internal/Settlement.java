@@ -48,7 +48,7 @@ final class Settlement {
       case HANDED_ON -> client.events.released(hold, true);
       case LOST, LOST_AND_OVER -> throw hold.lostException();
       case TO_BE_RELEASED -> {
-        Error thrownByStore = release(hold, Telling.HERE);
+        Error thrownByStore = releaseReserved(hold, false);
         if (thrownByStore != null) {
           throw thrownByStore;
         }
@@ -64,22 +64,21 @@ final class Settlement {
     }
   }
 
-  /**
-   * Closes a handle that its caller never saw.
-   *
-   * @param telling {@link Telling#HERE} if listeners were told that it was acquired
-   */
-  void giveBack(Handle handle, Telling telling) {
+  /** Closes a handle that its caller never saw. */
+  void giveBack(Handle handle) {
     Hold hold = handle.hold();
     Closing closing = end(handle);
-    if (closing == Closing.HANDED_ON && telling == Telling.HERE) {
+    if (closing == Closing.HANDED_ON && hold.isSeen()) {
       client.events.released(hold, true);
     } else if (closing == Closing.TO_BE_RELEASED) {
-      Error unused = release(hold, telling);
+      Error unused = releaseReserved(hold, false);
     }
   }
 
-  /** Closes a handle in its queue. If that fails here, another thread finishes it. */
+  /**
+   * Closes a handle in its queue. If that fails here, another thread finishes it. Nothing may come
+   * between this and the release, which relies on the stack that is ensured here.
+   */
   private Closing end(Handle handle) {
     long unused = Workers.ensureStack(Task.SUBMIT_FRAMES);
     boolean done = false;
@@ -89,6 +88,7 @@ final class Settlement {
       return closing;
     } finally {
       if (!done) {
+        handle.hold().unreserveRelease();
         client.cleaners.submit(handle.hold());
       }
     }
@@ -130,37 +130,26 @@ final class Settlement {
 
   // Giving back
 
-  /** The thread that tells listeners of a release. */
-  enum Telling {
-    /** The caller's thread. */
-    HERE,
-    /** A background thread. */
-    IN_BACKGROUND,
-    /** Nobody, since nobody had the lease. */
-    NOBODY
-  }
-
   /** Releases a hold that its closing thread could not release; goes on where that one failed. */
   void release(Hold hold) {
     // This can be another hold of the grant: the next one, if a hand-off was cut short.
     Hold unfinished = hold.queue().unfinishedRelease(hold.grant());
-    if (unfinished != null) {
-      Error unused = release(unfinished, Telling.IN_BACKGROUND);
+    if (unfinished != null && unfinished.reserveRelease()) {
+      Error unused = releaseReserved(unfinished, true);
     }
   }
 
   /**
-   * Releases a hold at the store, and lets the next thread in the wait queue ask.
+   * Releases a hold at the store, and lets the next thread in the wait queue ask. The release is
+   * reserved for the calling thread.
    *
+   * @param inBackground whether its holder's call may have returned
    * @return an Error that the store threw, if any: the caller throws it when all else is done
    */
-  private @Nullable Error release(Hold hold, Telling telling) {
-    if (!hold.reserveRelease()) {
-      return null;
-    }
+  private @Nullable Error releaseReserved(Hold hold, boolean inBackground) {
     boolean done = false;
     try {
-      Error thrownByStore = releaseReserved(hold, telling);
+      Error thrownByStore = releaseOnce(hold, inBackground);
       done = true;
       return thrownByStore;
     } finally {
@@ -171,7 +160,7 @@ final class Settlement {
     }
   }
 
-  private @Nullable Error releaseReserved(Hold hold, Telling telling) {
+  private @Nullable Error releaseOnce(Hold hold, boolean inBackground) {
     ActiveGrant grant = hold.grant();
     StoreException failure = null;
     client.keeper.forget(grant);
@@ -184,7 +173,7 @@ final class Settlement {
     }
     if (hold.queue().endRelease(hold, failure)) {
       client.queues.endUse(hold.queue());
-      tellEnd(hold, telling, failure);
+      tellEnd(hold, inBackground, failure);
     }
     return failure != null && failure.getCause() instanceof Error error ? error : null;
   }
@@ -197,31 +186,33 @@ final class Settlement {
     try {
       ReleaseOutcome outcome = StoreCalls.callUninterrupted(
           () -> client.store.release(grant.grant(), grant.minHoldLeft()));
-      if (outcome == ReleaseOutcome.ALREADY_LOST) {
-        grant.endLost();
-      } else {
-        grant.endReleased();
+      switch (outcome) {
+        case RELEASED -> grant.endReleased();
+        case RELEASED_OR_LOST -> grant.endUnconfirmed();
+        case ALREADY_LOST -> grant.endLost();
       }
       return null;
     } catch (StoreException e) {
       client.cleanup.release(grant.grant(), grant.crashBound(), grant.minHoldLeft());
-      grant.endUnanswered();
+      grant.endUnconfirmed();
       return e;
     }
   }
 
-  private void tellEnd(Hold hold, Telling telling, @Nullable StoreException failure) {
+  private void tellEnd(Hold hold, boolean inBackground, @Nullable StoreException failure) {
     LeaseLoss.Reason lostBy = hold.grant().state().lostBy();
-    if (lostBy != null) {
+    if (!hold.isSeen()) {
+      log.debug("Lock '{}' given back unused, lost by: {}", hold.lockName(), lostBy);
+    } else if (lostBy != null) {
       LeaseLoss loss = Holds.lossOf(hold, lostBy);
       for (Consumer<? super LeaseLoss> listener : hold.lastListeners()) {
         tellLoss(loss, listener);
       }
       client.events.lost(hold, loss);
-    } else if (telling == Telling.HERE) {
-      client.events.released(hold, failure == null);
-    } else if (telling == Telling.IN_BACKGROUND) {
+    } else if (inBackground) {
       client.events.releasedInBackground(hold, failure == null);
+    } else {
+      client.events.released(hold, failure == null);
     }
     if (failure != null) {
       log.warn(
@@ -338,7 +329,7 @@ final class Settlement {
     if (queue.holds().told(hold)) {
       client.queues.endUse(queue);
     }
-    if (notice.seen()) {
+    if (hold.isSeen()) {
       client.events.lost(hold, notice.loss());
       // On another thread: an appender can block, and would delay the losses of other leases.
       client.callbacks.log(() -> log.warn(

@@ -7,6 +7,11 @@ public enum ReleaseOutcome {
    * is over.
    */
   RELEASED,
+  /**
+   * The grant does not have the lock any more, and the store cannot tell whether that is this
+   * call's doing: it had to ask twice, and the first request may have been carried out.
+   */
+  RELEASED_OR_LOST,
   /** The grant did not have the lock any more; nothing was changed. */
   ALREADY_LOST
 }

@@ -26,6 +26,10 @@ public final class Callbacks {
   private final Queue<Runnable> queue = new ConcurrentLinkedQueue<>();
   private final AtomicInteger queued = new AtomicInteger();
   private final AtomicBoolean draining = new AtomicBoolean();
+
+  /** Whether events were dropped since the queue was last empty; of the first a line is logged. */
+  private final AtomicBoolean dropping = new AtomicBoolean();
+
   private final Task drain = Task.of(() -> execute(this::drainQueue));
 
   /** @param userExecutor the user's executor, if there is one */
@@ -49,8 +53,10 @@ public final class Callbacks {
    */
   void runInOrder(Runnable callback) {
     if (queued.get() >= QUEUED_MAX) {
-      log.warn(
-          "A lock listener is {} events behind: it is not told of the newest", QUEUED_MAX, null);
+      if (dropping.compareAndSet(false, true)) {
+        log(() -> log.warn(
+            "A lock listener is {} events behind: it is not told of the newest", QUEUED_MAX, null));
+      }
       return;
     }
     queue.add(callback);
@@ -90,6 +96,7 @@ public final class Callbacks {
           queued.decrementAndGet();
           guarded(next);
         }
+        dropping.set(false);
       } finally {
         draining.set(false);
       }

@@ -13,8 +13,8 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Tells listeners and Flight Recorder what happens. Nothing here throws, except {@link #tellLoss}:
- * an event that can't be told for lack of memory is logged and dropped.
+ * Tells listeners and Flight Recorder what happens. An event that can't be told is logged and
+ * dropped; but a caller must expect an Error for lack of memory, and from {@link #tellLoss}.
  */
 public final class Events {
   private static final SafeLogger log = SafeLogger.of(Events.class);
@@ -131,15 +131,10 @@ public final class Events {
         confirmed);
   }
 
-  /** A lease was renewed, or extended by its user. */
-  public void renewed(HeldLease lease) {
-    tellInBackground(() -> leaseEvent(lease), LockListener::renewed);
-  }
-
   /**
-   * Runs something in the background, after the events before it; only there may {@link #uncertain}
-   * and {@link #confirmed} be called. Does nothing if nobody listens, and drops it if too many
-   * events are pending.
+   * Runs something in the background, after the events before it; only there may {@link #renewed},
+   * {@link #uncertain} and {@link #confirmed} be called. Does nothing if nobody listens, and drops
+   * it if too many events are pending.
    */
   public void inOrder(Runnable telling) {
     if (isHeard()) {
@@ -149,6 +144,11 @@ public final class Events {
         dropped(e);
       }
     }
+  }
+
+  /** A lease was renewed, or extended by its user. Called only within {@link #inOrder}. */
+  public void renewed(HeldLease lease) {
+    tell(() -> leaseEvent(lease), LockListener::renewed);
   }
 
   /** A lease became uncertain. Called only within {@link #inOrder}. */

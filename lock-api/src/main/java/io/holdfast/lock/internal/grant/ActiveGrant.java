@@ -37,7 +37,7 @@ public final class ActiveGrant extends Task {
    *   any of these three      -- beginEnd -----------------> ENDING
    *   ENDING                  -- endReleased --------------> RELEASED
    *   ENDING                  -- endLost ------------------> LOST
-   *   ENDING                  -- endUnanswered ------------> RELEASED, or LOST if it was suspect
+   *   ENDING                  -- endUnconfirmed -----------> RELEASED, or LOST if it was suspect
    *
    * Up to ENDING, any thread replaces it, by compare-and-set; the one that does tells the observer,
    * once, with nothing locked. From then on, only the thread that releases it does, which tells
@@ -396,11 +396,11 @@ public final class ActiveGrant extends Task {
   }
 
   /**
-   * Ends the grant, after {@link #beginEnd()}, if the store gave no answer. By our clocks it was
-   * valid to the end, so it counts as released; but as lost if the machine may have slept, since
-   * another client may have had the lock meanwhile.
+   * Ends the grant, after {@link #beginEnd()}, if the store did not say whether it was valid to the
+   * end. By our clocks it was, so it counts as released; but as lost if the machine may have slept,
+   * since another client may have had the lock meanwhile.
    */
-  public void endUnanswered() {
+  public void endUnconfirmed() {
     GrantState now = state;
     state = endsSuspect ? now.lost(LeaseLoss.Reason.EXPIRED) : now.ended(Phase.RELEASED);
   }

@@ -10,7 +10,7 @@ import io.holdfast.lock.internal.grant.ActiveGrant;
 import io.holdfast.lock.internal.task.Task;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -34,8 +34,8 @@ public final class Hold extends Task implements HeldLease {
   @Nullable
   Thread owner;
 
-  /** Whether its acquirer has received it; false during a hand-off. */
-  boolean seen;
+  /** See {@link #isSeen()}; also read without the mutex. */
+  volatile boolean seen;
 
   /**
    * Whether it was detached from its thread. It may then end on any thread, so it is not handed on
@@ -72,8 +72,8 @@ public final class Hold extends Task implements HeldLease {
   /** The acquisitions that are not closed yet, the latest last. */
   final List<Handle> openHandles = new ArrayList<>(1);
 
-  /** Whether a thread is releasing it. */
-  private final AtomicBoolean beingReleased = new AtomicBoolean();
+  /** The thread that is releasing it. */
+  private final AtomicReference<@Nullable Thread> releasing = new AtomicReference<>();
 
   /** See {@link #lastListeners()}; also read without the mutex, by the releasing thread. */
   private List<Consumer<? super LeaseLoss>> lastListeners = List.of();
@@ -85,7 +85,6 @@ public final class Hold extends Task implements HeldLease {
     this.token = Token.of(grant.grant().number(), handOffs);
     this.acquirer = acquirer;
     this.sinceNanos = sinceNanos;
-    this.seen = handOffs == 0;
     this.owner = grant.options().ownership() == Ownership.THREAD ? acquirer : null;
     jfrEvent.begin();
   }
@@ -130,17 +129,22 @@ public final class Hold extends Task implements HeldLease {
     return grant.lostException(token);
   }
 
+  /** Whether its acquirer has received it; until then, listeners hear nothing of it. */
+  public boolean isSeen() {
+    return seen;
+  }
+
   /**
    * Reserves the release for the calling thread; false if another thread has it. If true,
    * {@link #unreserveRelease} must follow.
    */
   public boolean reserveRelease() {
-    return beingReleased.compareAndSet(false, true);
+    return releasing.compareAndSet(null, Thread.currentThread());
   }
 
-  /** Ends the reservation, whether the release succeeded or not. */
+  /** Ends the calling thread's reservation, if it has it, whether the release succeeded or not. */
   public void unreserveRelease() {
-    beingReleased.set(false);
+    boolean unused = releasing.compareAndSet(Thread.currentThread(), null);
   }
 
   @Override

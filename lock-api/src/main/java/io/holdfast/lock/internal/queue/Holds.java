@@ -42,12 +42,14 @@ public final class Holds {
     return current;
   }
 
-  /** Takes the lease that a waiter was handed; false if it was lost on the way. */
-  public boolean take(Handle handle) {
+  /** Marks a lease as received by its acquirer; false, and not marked, if it was lost before. */
+  public boolean receive(Hold hold) {
     synchronized (queue) {
       bookIfLost();
-      handle.hold().seen = handle.hold().loss == null;
-      return handle.hold().seen;
+      if (hold.loss == null) {
+        hold.seen = true;
+      }
+      return hold.seen;
     }
   }
 
@@ -281,7 +283,7 @@ public final class Holds {
     for (Handle handle : hold.openHandles) {
       listeners.addAll(handle.lossListeners());
     }
-    LossNotice notice = new LossNotice(hold, loss, listeners, hold.seen, hold.openGuards > 0);
+    LossNotice notice = new LossNotice(hold, loss, listeners, hold.openGuards > 0);
     lost.add(hold); // The last call that can fail.
     hold.loss = loss;
     hold.untold = notice;

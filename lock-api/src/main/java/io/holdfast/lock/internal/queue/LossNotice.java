@@ -10,12 +10,7 @@ import java.util.function.Consumer;
  * @param hold the hold that was lost
  * @param loss the details
  * @param listeners its own listeners; each is removed when it is told
- * @param seen whether its acquirer had received it; otherwise it was lost during a hand-off
  * @param guarded whether a guard was open
  */
 public record LossNotice(
-    Hold hold,
-    LeaseLoss loss,
-    Deque<Consumer<? super LeaseLoss>> listeners,
-    boolean seen,
-    boolean guarded) {}
+    Hold hold, LeaseLoss loss, Deque<Consumer<? super LeaseLoss>> listeners, boolean guarded) {}

@@ -239,7 +239,7 @@ public final class WaitQueue {
      * so the caller must not call {@link WaitQueues#endUse}.
      */
     HANDED_ON,
-    /** The hold leads, and is to be given back to the store. */
+    /** The hold leads, and its release is reserved for the caller, which must make it. */
     TO_BE_RELEASED,
     /** A guard is open: the hold must be released when the guard is closed. */
     GUARDED,
@@ -311,6 +311,8 @@ public final class WaitQueue {
       hold.handedOnTo = next;
       return Closing.HANDED_ON;
     }
+    // Under the mutex, so that no cleaner makes the release: the caller returns when it is made.
+    boolean unused = hold.reserveRelease();
     hold.remove(handle, null);
     beginRelease(hold);
     return Closing.TO_BE_RELEASED;

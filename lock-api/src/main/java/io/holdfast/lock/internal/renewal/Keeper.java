@@ -52,8 +52,8 @@ public final class Keeper {
   private static final SafeLogger log = SafeLogger.of(Keeper.class);
 
   /**
-   * The shortest time between two looks: many leases that end one by one must not make the keeper
-   * scan all of them each time.
+   * The shortest time for which the keeper parks unless it is woken: deadlines that pass one by one
+   * must not make it scan all leases each time.
    */
   private static final long LOOK_INTERVAL_NANOS_MIN = 2_000_000;
 
@@ -286,7 +286,7 @@ public final class Keeper {
       boolean isDue = false;
       for (ActiveGrant grant : grants.values()) {
         if (!grant.stands() && grant.state().isOver()) {
-          grant.settleAgain();
+          grant.settleAgain(); // A suspect one is not over: it is asked about below.
           continue;
         }
         requestScanAt(grant.state().validity().deadlineNanos());
@@ -318,23 +318,17 @@ public final class Keeper {
    * The key by which grants are grouped: they are renewed in one call, or verified one after the
    * other.
    *
-   * @param store the renewal group of the store
+   * @param part the renewal group of the store
    * @param extended whether they are extended, or only verified
    */
-  record Group(Object store, boolean extended) {}
+  record Group(Object part, boolean extended) {}
 
   private void startRounds(List<ActiveGrant> nearlyDue, long nowNanos) {
     Map<Group, List<ActiveGrant>> groups = new HashMap<>();
     for (ActiveGrant grant : nearlyDue) {
       groups.computeIfAbsent(group(grant), g -> new ArrayList<>()).add(grant);
     }
-    groups.forEach((group, members) -> {
-      if (members.stream().anyMatch(grant -> grant.schedule().isDue(nowNanos))) {
-        startRound(group, members, nowNanos);
-      } else {
-        scanWhenDue(members, nowNanos);
-      }
-    });
+    groups.forEach((group, members) -> startRound(group, members, nowNanos));
   }
 
   private void scanWhenDue(List<ActiveGrant> members, long nowNanos) {

@@ -6,7 +6,10 @@ import io.holdfast.lock.LockListener;
 import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.internal.LincheckSetup;
 import io.holdfast.lock.internal.grant.ActiveGrant;
+import io.holdfast.lock.internal.queue.WaitQueue.Closing;
 import io.holdfast.lock.spi.StoreException;
+import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -76,6 +79,21 @@ class WaitQueueTest {
     Handle handle = queue.granted(first, grant());
 
     assertThat(first.news()).isEqualTo(new Waiter.Acquired(handle, LockListener.Source.STORE));
+  }
+
+  /** An answer to a renewal finds a hold without a handle, which a cleaner would release. */
+  @Test
+  void theReleaseIsReservedForTheThreadThatClosedTheLastHandle() {
+    enterAll();
+    ActiveGrant grant = grant();
+    Handle handle = Objects.requireNonNull(queue.granted(first, grant));
+    Closing closing = queue.close(handle, Thread.currentThread(), HandOff.NEVER, 0);
+    assertThat(closing).isEqualTo(Closing.TO_BE_RELEASED);
+
+    Hold unfinished = Objects.requireNonNull(queue.unfinishedRelease(grant));
+    assertThat(CompletableFuture.supplyAsync(unfinished::reserveRelease).join()).isFalse();
+    unfinished.unreserveRelease();
+    assertThat(CompletableFuture.supplyAsync(unfinished::reserveRelease).join()).isTrue();
   }
 
   private static ActiveGrant grant() {
