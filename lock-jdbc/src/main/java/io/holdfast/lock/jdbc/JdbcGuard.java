@@ -74,7 +74,7 @@ public final class JdbcGuard implements AutoCloseable {
    * Verifies that no other client has had the lock since this lease began, and that none gets it
    * before the transaction ends. Call it last, just before the commit: from here on, other clients
    * can't take the lock, even if the lease expires. The lease is not renewed until
-   * {@link #close()}, since a renewal would wait for the transaction.
+   * {@link #close()}, since the transaction has the lock's row locked.
    *
    * <p>Some isolation levels refuse to write to a row that another transaction has written to since
    * this one's first read. They can refuse this call with a {@code SQLException} of SQL state 40001

@@ -191,7 +191,7 @@ final class JdbcStore implements LockStore {
 
   @Override
   public Optional<Grant> tryAcquire(Claim claim) throws StoreException {
-    return attempt(claim) instanceof Attempted.Granted granted
+    return attempt(claim, database.deadline()) instanceof Attempted.Granted granted
         ? Optional.of(granted.grant())
         : Optional.empty();
   }
@@ -199,7 +199,8 @@ final class JdbcStore implements LockStore {
   @Override
   public Acquisition acquireOrQueue(Claim claim, Runnable wakeUp) throws StoreException {
     long askedNanos = time.nanos();
-    Attempted attempted = attempt(claim);
+    Deadline deadline = database.deadline();
+    Attempted attempted = attempt(claim, deadline);
     if (attempted instanceof Attempted.Granted granted) {
       return new Acquisition.Granted(granted.grant());
     }
@@ -207,10 +208,10 @@ final class JdbcStore implements LockStore {
     Row row = ((Attempted.Busy) attempted).row();
     // Not in one call with what follows: a call is repeated if the database undid one of its
     // statements, and the claim would join twice.
-    long place = database.onPool(database.deadline(), c -> dialect.join(c, stored));
+    long place = database.onPool(deadline, c -> dialect.join(c, stored));
     if (Dialect.isSetBack(row, place)) {
       try {
-        database.onPool(database.deadline(), c -> dialect.reopenLine(c, row.key(), place));
+        database.onPool(deadline, c -> dialect.reopenLine(c, row.key(), place));
       } catch (StoreException e) {
         // The claim has a place by now, so it must be withdrawn, whatever the failure says.
         throw StoreException.unanswered("The line could not be reopened: " + e.getMessage(), e);
@@ -218,15 +219,16 @@ final class JdbcStore implements LockStore {
     }
     if (Poller.isToBeAnnounced(row)) {
       try {
-        database.onPool(database.deadline(), c -> dialect.announce(c, List.of(row.key())));
+        database.onPool(deadline, c -> dialect.announce(c, List.of(row.key())));
       } catch (StoreException e) {
         log.debug("A waiter could not be announced; its first poll announces it", e);
       }
     }
     JdbcTicket waiter =
         new JdbcTicket(this, askedNanos, claim, stored, place, wakeUp, row.holder());
-    poller.join(waiter);
-    return new Acquisition.Queued(waiter, JdbcTicket.RECHECK_AFTER);
+    Acquisition queued = new Acquisition.Queued(waiter, JdbcTicket.RECHECK_AFTER);
+    poller.join(waiter); // Last: a failure after that would leave the waiter in the poller.
+    return queued;
   }
 
   /** The result of an attempt. */
@@ -242,8 +244,7 @@ final class JdbcStore implements LockStore {
    * Takes the lock if it is free and nobody waits for it. One statement, if it succeeds and the
    * lock has a row already.
    */
-  private Attempted attempt(Claim claim) throws StoreException {
-    Deadline deadline = database.deadline();
+  private Attempted attempt(Claim claim, Deadline deadline) throws StoreException {
     StoredClaim stored = Keys.stored(claim);
     long number = database.onPool(deadline, c -> dialect.acquire(c, stored));
     for (int tries = 1; number == Dialect.NONE; tries++) {

@@ -93,6 +93,9 @@ final class Poller implements AutoCloseable {
 
   /** Starts to poll for this waiter, whose claim has just found the lock taken. */
   void join(JdbcTicket waiter) {
+    if (listener != null) {
+      listener.listen(this);
+    }
     synchronized (this) {
       if (closed) {
         return; // The engine has ended every wait, or is about to.
@@ -102,10 +105,7 @@ final class Poller implements AutoCloseable {
       waiter.sayAliveAtNanos = now + SAY_ALIVE_NANOS;
       waiter.announceAtNanos = now;
       startOrWakeThread(); // If it can't be started, nothing has changed.
-      waiters.add(waiter);
-    }
-    if (listener != null) {
-      listener.listen(this);
+      waiters.add(waiter); // Last: a waiter whose caller got a failure would never leave.
     }
   }
 
@@ -323,9 +323,10 @@ final class Poller implements AutoCloseable {
     synchronized (this) {
       long now = time.nanos();
       for (JdbcTicket waiter : due) {
-        if (!waiters.contains(waiter)) {
+        if (!waiters.remove(waiter)) {
           continue; // It got the lock, or left, during the query.
         }
+        waiters.add(waiter); // Behind those for whom there was no room in this poll.
         Standing standing = byOwnerId.get(waiter.stored.owner());
         note(waiter, standing, beforeNanos);
         if (standing == null

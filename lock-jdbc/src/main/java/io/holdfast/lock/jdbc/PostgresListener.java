@@ -119,8 +119,8 @@ final class PostgresListener implements AutoCloseable {
       starting.start();
       thread = starting;
     } catch (OutOfMemoryError e) { // Without a thread to listen on, waiters rely on polling.
-      log.debug("Nobody can listen for hand-overs now", e);
       retryAtNanos = System.nanoTime() + RETRY_NANOS_MIN;
+      log.debug("Nobody can listen for hand-overs now", e);
     }
   }
 
@@ -149,7 +149,6 @@ final class PostgresListener implements AutoCloseable {
     } catch (LinkageError e) {
       giveUp("PostgreSQL's driver is not visible to Holdfast: " + e);
     } finally {
-      listening = false;
       synchronized (this) {
         thread = null;
         retryAtNanos = System.nanoTime() + retryNanos;
@@ -210,22 +209,21 @@ final class PostgresListener implements AutoCloseable {
     String hello = "hello " + UUID.randomUUID();
     Deadline deadline = Deadlines.after(REQUEST_MAX);
     database.onPool(deadline, c -> dialect.notify(c, hello));
-    while (!deadline.isOver() && !closed) {
+    // At least one read: the time may have passed with waiting for the pool.
+    do {
       if (read(notified, poller).contains(hello)) {
         return true;
       }
-    }
+    } while (!deadline.isOver() && !closed);
     return closed;
   }
 
   /** Reads what has arrived, and tells the poller of hand-overs. */
   private static List<String> read(PGConnection notified, Poller poller) throws SQLException {
-    PGNotification[] notifications = notified.getNotifications(READ_MILLIS);
-    if (notifications == null) {
-      return List.of();
-    }
-    List<String> payloads =
-        Stream.of(notifications).map(PGNotification::getParameter).toList();
+    List<String> payloads = Stream.ofNullable(notified.getNotifications(READ_MILLIS))
+        .flatMap(Stream::of)
+        .map(PGNotification::getParameter)
+        .toList();
     for (String payload : payloads) {
       Matcher handOver = HAND_OVER.matcher(payload);
       if (handOver.matches()) {

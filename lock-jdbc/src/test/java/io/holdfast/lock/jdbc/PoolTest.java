@@ -3,6 +3,7 @@ package io.holdfast.lock.jdbc;
 import static io.holdfast.lock.jdbc.Stores.claim;
 import static io.holdfast.lock.jdbc.Stores.freshKey;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
@@ -10,9 +11,11 @@ import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
 import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Grant;
+import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.Renewal;
 import io.holdfast.lock.spi.StoreException;
+import java.lang.reflect.Field;
 import java.lang.reflect.Proxy;
 import java.sql.Connection;
 import java.sql.SQLException;
@@ -23,6 +26,7 @@ import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedDeque;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -93,6 +97,97 @@ class PoolTest {
         store.withdraw(claim);
       }
       assertThat(store.tryAcquire(claim(claim.key()))).isPresent();
+    }
+  }
+
+  @Test
+  void whereNoThreadIsToBeHadARenewalAndAReleaseUseTheClientsOwnConnection() throws Exception {
+    try (HikariDataSource pool = Server.H2.pool(4);
+        JdbcStore store = Stores.open(pool)) {
+      Grant grant = store.tryAcquire(claim(freshKey())).orElseThrow();
+      ThreadPoolExecutor borrowers =
+          (ThreadPoolExecutor) field(field(field(store, "database"), "pool"), "borrowers");
+      AtomicInteger refused = new AtomicInteger();
+      borrowers.setThreadFactory(task -> {
+        refused.incrementAndGet();
+        throw new OutOfMemoryError("unable to create native thread");
+      });
+      Stores.pause(SHORT); // Before that, the caller borrows on its own thread.
+      assertThatCode(() -> {
+            assertThat(store.renew(List.of(grant)))
+                .containsExactly(new Renewal.Renewed(Stores.TTL));
+            assertThat(refused).hasValue(1);
+            assertThat(store.release(grant, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
+            assertThat(refused).hasValueGreaterThan(1);
+          })
+          .doesNotThrowAnyException(); // JUnit itself would end at an OutOfMemoryError.
+    }
+  }
+
+  private static Object field(Object object, String name) throws Exception {
+    Field field = object.getClass().getDeclaredField(name);
+    field.setAccessible(true);
+    return field.get(object);
+  }
+
+  @Test
+  void whateverAPoolThrowsIsARefusalAlsoJustAfterItWasUsed() throws Exception {
+    AtomicBoolean failing = new AtomicBoolean();
+    try (HikariDataSource pool = Server.H2.pool(4)) {
+      DataSource thrower = new Wrapper(pool) {
+        @Override
+        public Connection getConnection() throws SQLException {
+          if (failing.get()) {
+            throw new IllegalStateException("made up");
+          }
+          return wrapped.getConnection();
+        }
+      };
+      try (JdbcStore store = Stores.open(thrower)) {
+        assertThat(store.tryAcquire(claim(freshKey()))).isPresent();
+        failing.set(true);
+        StoreException refused =
+            catchThrowableOfType(StoreException.class, () -> store.tryAcquire(claim(freshKey())));
+        assertThat(refused).hasMessageContaining("made up");
+        assertThat(refused.mayHaveHappened()).isFalse();
+        assertThat(refused.getCause()).isNotInstanceOf(IllegalStateException.class);
+      }
+    }
+  }
+
+  @Test
+  void allThatIsAskedToJoinALineIsAskedWithinOneStoreTimeout() throws Exception {
+    AtomicBoolean slow = new AtomicBoolean();
+    Duration timeout = Duration.ofSeconds(1);
+    try (HikariDataSource pool = Server.H2.pool(4)) {
+      DataSource slowPool = new Wrapper(pool) {
+        @Override
+        public Connection getConnection() throws SQLException {
+          try {
+            Thread.sleep(slow.get() ? timeout.toMillis() * 2 / 5 : 0);
+          } catch (InterruptedException e) {
+            throw new SQLException(e);
+          }
+          return wrapped.getConnection();
+        }
+      };
+      try (JdbcStore store = openInAnyTime(slowPool, timeout)) {
+        LockKey key = freshKey();
+        Stores.await("it is taken", () -> isTaken(store, key));
+        slow.set(true);
+        // To ask twice whether it is free leaves no time for a third request.
+        assertThatThrownBy(() -> store.acquireOrQueue(claim(key), () -> {}))
+            .isInstanceOf(StoreException.class);
+        slow.set(false);
+      }
+    }
+  }
+
+  private static boolean isTaken(JdbcStore store, LockKey key) {
+    try {
+      return store.tryAcquire(claim(key)).isEmpty();
+    } catch (StoreException e) {
+      return false;
     }
   }
 

@@ -19,6 +19,9 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
 import java.util.UUID;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import javax.sql.DataSource;
 import org.junit.jupiter.api.Test;
@@ -42,6 +45,23 @@ class PostgresListenerTest {
           .isInstanceOf(Acquisition.Queued.class);
       Stores.await("it is sent again", () -> sent.get() >= 2);
       Stores.pause(Duration.ofMillis(2_500)); // By then one that was not heard has been given up.
+      assertThat(isListening(application)).isTrue();
+      store.release(grant, Duration.ZERO);
+    }
+  }
+
+  @Test
+  void aPoolThatAnswersLateIsNotTakenForADeafConnection() throws Exception {
+    String application = UUID.randomUUID().toString();
+    CountDownLatch answered = new CountDownLatch(1);
+    try (HikariDataSource pool = Server.POSTGRES.pool(
+            5, config -> config.addDataSourceProperty("ApplicationName", application));
+        JdbcStore store = Stores.open(answeringLate(pool, answered))) {
+      Grant grant = store.tryAcquire(claim(Stores.freshKey())).orElseThrow();
+      assertThat(store.acquireOrQueue(claim(grant.claim().key()), () -> {}))
+          .isInstanceOf(Acquisition.Queued.class);
+      assertThat(answered.await(Stores.PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
+      Stores.pause(Duration.ofSeconds(2)); // By then one that is taken for deaf has been given up.
       assertThat(isListening(application)).isTrue();
       store.release(grant, Duration.ZERO);
     }
@@ -169,6 +189,42 @@ class PostgresListenerTest {
             return method.invoke(connection, arguments);
           } catch (InvocationTargetException e) {
             throw e.getCause();
+          }
+        });
+  }
+
+  /** Takes a connection back only after the time for a test notification, which was sent on it. */
+  private static DataSource answeringLate(DataSource pool, CountDownLatch answered) {
+    return new Wrapper(pool) {
+      @Override
+      public Connection getConnection() throws SQLException {
+        return answeringLate(wrapped.getConnection(), answered);
+      }
+    };
+  }
+
+  private static Connection answeringLate(Connection connection, CountDownLatch answered) {
+    AtomicBoolean notifies = new AtomicBoolean();
+    return (Connection) Proxy.newProxyInstance(
+        Connection.class.getClassLoader(),
+        new Class<?>[] {Connection.class},
+        (proxy, method, arguments) -> {
+          if (method.getName().equals("prepareStatement")
+              && arguments[0].toString().contains("FROM pg_notify(")) {
+            notifies.set(true);
+          }
+          boolean late = method.getName().equals("close") && notifies.get();
+          if (late && answered.getCount() > 0) {
+            Stores.pause(Duration.ofMillis(2_200));
+          }
+          try {
+            return method.invoke(connection, arguments);
+          } catch (InvocationTargetException e) {
+            throw e.getCause();
+          } finally {
+            if (late) {
+              answered.countDown();
+            }
           }
         });
   }

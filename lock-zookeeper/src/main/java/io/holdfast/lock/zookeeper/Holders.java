@@ -60,7 +60,7 @@ final class Holders {
     try {
       search.findHeld(limit);
     } catch (StoreException e) {
-      if (deadline.isOver()) {
+      if (deadline.isOver() && names > AT_ONCE_MAX) {
         throw StoreException.unanswered(
             ("%s names begin with '%s', too many to be looked at within %s: ask for a longer"
                     + " prefix, or give the client a longer store timeout")
@@ -172,7 +172,7 @@ final class Holders {
         taken.add(new Taken(
             key,
             line,
-            head == null ? null : Wire.read(zk, parent + "/" + head.name()),
+            head == null ? null : Wire.beginRead(zk, parent + "/" + head.name()),
             Marks.read(zk, parent, line.marks())));
       }
     }
@@ -181,8 +181,8 @@ final class Holders {
       boolean marked = taken.stream().anyMatch(one -> !one.line().marks().isEmpty());
       long nowMillis = marked ? marks.writeClock(zk, deadline) : 0;
       for (Taken one : taken) {
-        StoredHolder holder = holder(one, nowMillis);
-        if (holder != null && held.size() < limit) {
+        StoredHolder holder = held.size() < limit ? holder(one, nowMillis) : null;
+        if (holder != null) {
           int places = one.line().places().size();
           held.add(new StoredLock(
               one.key(), holder, OptionalInt.of(holder.released() ? places : places - 1)));

@@ -134,8 +134,8 @@ final class LineTicket implements Ticket, Watcher {
     var unused = Wire.sync(zk, node.parent);
     CompletableFuture<Answer<Stat>> finding = Wire.stat(zk, node.path());
     Watched before = watched.get();
-    // Whether the node before ours and the first one still exist; a listing would be as long as the
-    // line.
+    // Whether the node before ours still exists, and the first one: watchAndRead sets holder to
+    // null if that is gone. A listing would be as long as the line.
     boolean stillThere = before != null
         && before.zk() == zk
         && store.wire.await(watchAndRead(before), deadline).isOk()
@@ -194,9 +194,9 @@ final class LineTicket implements Ticket, Watcher {
    * @param trusted the time for which the session is certain to live, counted from the engine's
    *     call
    */
-  Status takeOrWatch(ZooKeeper zk, Line first, Duration trusted, Deadline deadline)
+  Status takeOrWatch(ZooKeeper zk, Line listed, Duration trusted, Deadline deadline)
       throws StoreException {
-    Line line = first;
+    Line line = listed;
     for (int listings = 1; ; listings++) {
       int index = line.indexOf(node.name());
       if (index < 0) {

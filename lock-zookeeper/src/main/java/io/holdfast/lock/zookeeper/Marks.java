@@ -46,7 +46,7 @@ final class Marks {
 
   /** Begins to read marks. */
   static List<Wire.Reading> read(ZooKeeper zk, String parent, List<String> names) {
-    return names.stream().map(name -> Wire.read(zk, parent + "/" + name)).toList();
+    return names.stream().map(name -> Wire.beginRead(zk, parent + "/" + name)).toList();
   }
 
   /**
@@ -73,7 +73,7 @@ final class Marks {
   List<Mark> await(List<Wire.Reading> readings, Deadline deadline) throws StoreException {
     List<Mark> marks = new ArrayList<>(readings.size());
     for (Wire.Reading reading : readings) {
-      Answer<Wire.Node> answer = wire.await(reading, deadline);
+      Answer<Wire.Node> answer = wire.untilRead(reading, deadline);
       if (!answer.isAbsent()) {
         marks.add(new Mark(reading.path(), grantNumber(reading.path()), answer.get()));
       }

@@ -49,8 +49,9 @@ final class SessionTrust {
   private static final int NEW_TRUST_DIVISOR = 4;
 
   /**
-   * The last sign of life before our first request is taken to be the timeout divided by this
-   * earlier, for it is not known; so a slow first answer lowers the trust.
+   * The sign that stands for the time before our first request counts as the timeout divided by
+   * this earlier. So the trust above is given in full for the first quarter of the timeout, and a
+   * slow first answer lowers it.
    */
   private static final int NEW_SIGN_DIVISOR = 2;
 
@@ -129,7 +130,8 @@ final class SessionTrust {
 
     /**
      * Returns the session's age at a later moment. A session that is not heard from ends within its
-     * timeout and a tick; so if the wall clock ran ahead by more, it was adjusted.
+     * timeout and a tick; so if the wall clock ran ahead by more, it was adjusted. For an earlier
+     * moment the age is too high if the wall clock was set back in between.
      */
     long ageNanos(Moment later) {
       return ageNanos + at.nanosUntil(later, timeoutNanos / 2 * 3);
@@ -156,16 +158,16 @@ final class SessionTrust {
   }
 
   private void note(Request request, Moment answered, boolean failed) {
-    long now = request.zk().getSessionId();
+    long current = request.zk().getSessionId();
     long timeoutNanos = timeoutNanos(request.zk());
-    if (now == 0 || timeoutNanos == 0) {
+    if (current == 0 || timeoutNanos == 0) {
       return;
     }
     if (request.timeoutNanos() != 0) {
       timeoutNanos = Math.min(timeoutNanos, request.timeoutNanos());
     }
-    if (now != session) {
-      meet(now, request.at(), timeoutNanos, answered);
+    if (current != session) {
+      meet(current, request.at(), timeoutNanos, answered);
       return;
     }
     Sign last = signs.getLast();
@@ -209,6 +211,7 @@ final class SessionTrust {
       return Duration.ZERO;
     }
     long trustedNanos = trustedNanos(signs.getLast().ageNanos(request.at()));
+    noteSession(request.zk()); // Before what was said under a longer timeout is replaced.
     if (confirmedAt == null || request.at().nanos() - confirmedAt.nanos() >= 0) {
       confirmedAt = request.at();
       confirmedForNanos = trustedNanos;

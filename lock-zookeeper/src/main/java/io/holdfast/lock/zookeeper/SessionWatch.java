@@ -73,15 +73,15 @@ final class SessionWatch implements ConnectionStateListener, CuratorListener {
     }
     // Curator closes a handle that it replaces, and tells nobody until the next one is connected.
     grants.stream().filter(grant -> grant.node().isHandleClosed()).forEach(this::lose);
-    // Without a handle, too: Curator gives none once an outage has lasted for a while.
+    // Without a handle, too: Curator may give none.
     if (trust.isOverdrawn(OVERDRAWN_MARGIN)) {
       grants.forEach(this::lose);
     }
   }
 
   /**
-   * Returns the handle, or null if Curator gives none: the framework is closed, or an outage has
-   * lasted for a while.
+   * Returns the handle, or null if Curator gives none: the framework is closed, or Curator failed
+   * in the background.
    */
   private @Nullable ZooKeeper handleIfAny() {
     try {

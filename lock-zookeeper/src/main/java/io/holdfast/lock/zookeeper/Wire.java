@@ -103,13 +103,11 @@ final class Wire {
     boolean mayBeDone = false;
     while (true) {
       Answer<Boolean> answer = await(delete(handle(), path), deadline);
-      if (answer.isOk()) {
-        return true;
-      } else if (answer.isAbsent()) {
-        // If an earlier request got no answer, it was that one which deleted the node.
-        return mayBeDone;
+      if (answer.isOk() || answer.isAbsent()) {
+        // An earlier request without an answer may have deleted it: then it counts as ours.
+        return answer.isOk() || mayBeDone;
       }
-      mayBeDone |= answer.isConnectionLost();
+      mayBeDone = true;
       pauseBeforeRetry(answer, deadline);
     }
   }
@@ -204,12 +202,12 @@ final class Wire {
   record Reading(ZooKeeper zk, String path, CompletableFuture<Answer<Node>> node) {}
 
   /** Begins to read a node. */
-  static Reading read(ZooKeeper zk, String path) {
+  static Reading beginRead(ZooKeeper zk, String path) {
     return new Reading(zk, path, read(zk, path, null));
   }
 
   /** Waits for a node that is being read; asks again if the answer was lost. */
-  Answer<Node> await(Reading reading, Deadline deadline) throws StoreException {
+  Answer<Node> untilRead(Reading reading, Deadline deadline) throws StoreException {
     return untilAnswered(reading.node(), () -> read(reading.zk(), reading.path(), null), deadline);
   }
 

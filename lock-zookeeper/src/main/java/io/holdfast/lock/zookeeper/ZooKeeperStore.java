@@ -370,7 +370,7 @@ final class ZooKeeperStore implements LockStore {
       return false;
     }
     String path = parent + "/" + head.name();
-    Answer<Wire.Node> read = wire.await(Wire.read(zk, path), deadline);
+    Answer<Wire.Node> read = wire.untilRead(Wire.beginRead(zk, path), deadline);
     return !read.isAbsent()
         && read.get().stat().getCzxid() == number
         && wire.deleteIfThere(path, deadline);

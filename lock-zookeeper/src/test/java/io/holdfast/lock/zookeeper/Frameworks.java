@@ -26,15 +26,10 @@ final class Frameworks {
   }
 
   static CuratorFramework open(String addresses, Duration sessionTimeout) {
-    return open(addresses, sessionTimeout, Duration.ofSeconds(5));
-  }
-
-  static CuratorFramework open(
-      String addresses, Duration sessionTimeout, Duration connectionTimeout) {
     CuratorFramework framework = CuratorFrameworkFactory.builder()
         .connectString(addresses)
         .sessionTimeoutMs((int) sessionTimeout.toMillis())
-        .connectionTimeoutMs((int) connectionTimeout.toMillis())
+        .connectionTimeoutMs(5_000)
         .retryPolicy(new RetryForever(100))
         // The servers know each other by names that mean nothing outside of their network.
         .ensembleTracker(false)

@@ -243,4 +243,16 @@ class HoldersTest extends ServerTest {
         .withMessageContaining("150 names begin with 'many/'")
         .withMessageContaining("longer prefix");
   }
+
+  @Test
+  void aServerThatHangsAfterTheNamesIsNotTakenForTooManyNames() throws Exception {
+    var unused = take("one");
+    FaultProxy proxy = openProxy();
+    ZooKeeperStore far = closeLater(Stores.open(openFramework(proxy), root));
+    // The names come in time, and the holder does not.
+    proxy.delay(Link.Direction.REQUESTS, Duration.ofSeconds(2));
+    assertThatExceptionOfType(StoreException.class)
+        .isThrownBy(() -> list(far, "one", ALL))
+        .withMessageContaining("did not answer");
+  }
 }

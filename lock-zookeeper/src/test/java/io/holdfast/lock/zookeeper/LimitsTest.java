@@ -28,11 +28,6 @@ class LimitsTest extends ServerTest {
    */
   private static final Duration AFTER = Duration.ofSeconds(24);
 
-  /**
-   * Curator gives no handle once the connection has been lost for so long: before a loss is due.
-   */
-  private static final Duration CONNECT_MAX = Duration.ofMillis(100);
-
   private FaultProxy proxy;
   private CuratorFramework framework;
 
@@ -43,8 +38,8 @@ class LimitsTest extends ServerTest {
   @BeforeEach
   void open() {
     proxy = openProxy();
-    framework = closeLater(
-        Frameworks.open(ZooKeeperServer.address(proxy.host(), proxy.port()), BEFORE, CONNECT_MAX));
+    framework =
+        closeLater(Frameworks.open(ZooKeeperServer.address(proxy.host(), proxy.port()), BEFORE));
   }
 
   private void lowerTheLimit() throws Exception {

@@ -233,6 +233,18 @@ class SessionTrustTest {
     assertThat(trust.isOverdrawn(Duration.ZERO)).isTrue();
   }
 
+  /** A write on the new connection is confirmed before the news of that connection comes. */
+  @Test
+  void whatWasSaidBeforeALoweringThatAWriteMetFirstIsNotForgotten() {
+    getKnown();
+    assertThat(confirm()).isEqualTo(Duration.ofSeconds(60));
+    zk.reconnect(Duration.ofSeconds(20));
+    assertThat(confirm()).isLessThanOrEqualTo(Duration.ofSeconds(10));
+    trust.noteSession(zk);
+    time.pass(Duration.ofSeconds(20));
+    assertThat(trust.isOverdrawn(Duration.ZERO)).isTrue();
+  }
+
   @ParameterizedTest(name = "{0} times the old timeout")
   @CsvSource({"2, 0", "3, 5", "6, 5"})
   void whatIsGrantedAfterAReconnectThatRaisedTheTimeout(int times, int sixteenthsUntil) {

@@ -199,7 +199,7 @@ public final class Database implements AutoCloseable {
                   dialect.database() + " gave no usable answer: " + failure, failure)
               : StoreException.refused(dialect.database() + " refused: " + failure, failure);
         }
-        // For a pool to replace its connections takes longer than for a conflict to pass.
+        // 32 times as long at first if read-only: a pool replaces its connections more slowly.
         if (!Deadlines.pause(deadline, readOnly ? failures + READ_ONLY_TRIES : failures)) {
           String what = readOnly
               ? "is read-only"

@@ -44,7 +44,7 @@ public final class OwnConnection implements Lender, AutoCloseable {
   /** The pause after the pool had none to give, before a use tries again: each try waits. */
   private static final long RETRY_NANOS = TimeUnit.SECONDS.toNanos(5);
 
-  /** A change may take at most a borrower's time divided by this. */
+  /** The wait for a new connection may take at most a borrower's time divided by this. */
   private static final int SHARE_OF_DEADLINE = 4;
 
   private static final Logger log = LoggerFactory.getLogger(OwnConnection.class);
@@ -119,9 +119,9 @@ public final class OwnConnection implements Lender, AutoCloseable {
       try {
         take(patience);
       } catch (StoreException e) {
-        log.debug("The client's own connection stays, since the pool gives no other", e);
         suspect = wasSuspect;
         changeAtNanos = System.nanoTime() + RETRY_NANOS;
+        log.debug("The client's own connection stays, since the pool gives no other", e);
         return;
       }
       boolean works = false;
@@ -144,7 +144,7 @@ public final class OwnConnection implements Lender, AutoCloseable {
   }
 
   private Lent take(Deadline deadline) throws StoreException {
-    expired = false;
+    expired = false; // First, so that an expire() during the lending is not lost.
     Lent taken = pool.lend(deadline);
     kept = taken;
     suspect = false;

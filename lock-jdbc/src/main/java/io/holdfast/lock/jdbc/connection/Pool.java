@@ -119,7 +119,11 @@ public final class Pool implements Lender, AutoCloseable {
    */
   private Connection borrowElsewhere(Deadline deadline) throws StoreException {
     CompletableFuture<Connection> borrowed = new CompletableFuture<>();
-    borrowers.execute(() -> borrow(deadline, borrowed));
+    try {
+      borrowers.execute(() -> borrow(deadline, borrowed));
+    } catch (OutOfMemoryError e) { // No thread is to be had.
+      borrowed.completeExceptionally(e);
+    }
     return deadline.awaitUninterruptibly(leftNanos -> await(borrowed, leftNanos, deadline));
   }
 
@@ -137,8 +141,6 @@ public final class Pool implements Lender, AutoCloseable {
       if (e.getCause() instanceof StoreException none) {
         throw none;
       }
-      // The cause is e and not its cause: an IllegalStateException as the cause would mean an unfit
-      // data source.
       throw StoreException.refused("The data source gave no connection: " + e.getCause(), e);
     }
   }
@@ -152,11 +154,8 @@ public final class Pool implements Lender, AutoCloseable {
       if (!borrowed.complete(connection)) {
         Sessions.closeQuietly(connection);
       }
-    } catch (StoreException | RuntimeException e) {
+    } catch (Throwable e) { // The caller is told.
       borrowed.completeExceptionally(e);
-    } catch (Error e) {
-      borrowed.completeExceptionally(e);
-      throw e;
     }
   }
 

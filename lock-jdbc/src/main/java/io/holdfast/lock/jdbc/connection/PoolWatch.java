@@ -58,12 +58,13 @@ final class PoolWatch implements AutoCloseable {
     if (asleep) {
       LockSupport.unpark(thread);
     }
-    SQLException failure;
+    Exception failure;
     boolean ours;
     try {
       return dataSource.getConnection();
-    } catch (SQLException e) {
-      failure = e;
+    } catch (SQLException | RuntimeException e) {
+      // Wrapped, since an IllegalStateException as the cause would mean an unfit data source.
+      failure = e instanceof SQLException ? e : new SQLException(e);
     } finally {
       waits.remove(wait);
       ours = wait.end();
