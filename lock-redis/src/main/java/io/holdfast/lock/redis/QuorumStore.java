@@ -311,15 +311,11 @@ final class QuorumStore implements LockStore {
     Call call = Call.withdraw(prefix, claim.key(), ownerId);
     for (int i = 0; i < asked.size(); i++) {
       CompletableFuture<Acquired> question = asked.get(i);
+      // The answer is looked at again in turn, since it may have come meanwhile.
+      Voter.Question<Boolean> withdrawal =
+          server -> mayHaveGiven(question) && server.run(call, Mode.URGENT).isDone();
       if (mayHaveGiven(question)) {
-        // Looked at again, since the answer may have come meanwhile.
-        var unused = voters
-            .get(i)
-            .ask(
-                Lane.ACQUIRE,
-                claim,
-                server ->
-                    mayHaveGiven(question) && server.run(call, Mode.URGENT).isDone());
+        var unused = voters.get(i).ask(Lane.ACQUIRE, claim, withdrawal);
       }
     }
   }
