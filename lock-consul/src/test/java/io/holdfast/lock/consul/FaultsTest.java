@@ -18,6 +18,7 @@ import java.io.IOException;
 import java.net.InetAddress;
 import java.net.Socket;
 import java.net.SocketAddress;
+import java.net.SocketException;
 import java.time.Duration;
 import java.util.List;
 import java.util.UUID;
@@ -338,6 +339,30 @@ class FaultsTest {
       thread.join(30_000);
       assertThat(thrown.get()).isNull();
       assertThat(flag).isTrue();
+    }
+  }
+
+  /** As on a virtual thread, where an interrupt closes the socket and leaves the flag set. */
+  @Test
+  void anInterruptThatClosesTheSocketBreaksNothing() throws Exception {
+    Thread caller = Thread.currentThread();
+    AtomicInteger requests = new AtomicInteger();
+    try (OpenStore open = new OpenStore(server.address())) {
+      Grant grant = open.acquire(name);
+      open.script.next(Integer.MAX_VALUE, request -> Thread.currentThread() == caller, chain -> {
+        if (requests.getAndIncrement() == 0) {
+          caller.interrupt();
+        }
+        if (caller.isInterrupted()) {
+          throw new SocketException("Closed by interrupt");
+        }
+        return chain.proceed(chain.request());
+      });
+      assertThat(open.store.release(grant, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
+      assertThat(Thread.interrupted()).as("the flag").isTrue();
+      assertThat(requests).hasValue(2);
+    } finally {
+      boolean unused = Thread.interrupted();
     }
   }
 

@@ -93,6 +93,22 @@ class UpkeepTest {
   }
 
   @Test
+  void aTaskThatRunsWhenItsClientIsClosedBeginsNothingMore() {
+    open.script.next(1, Script.TRANSACTION, gate::askLater);
+    time.by(Duration.ofMinutes(2));
+    eventually("it begins to look through all lines", gate::isReached);
+    open.close();
+    gate.open();
+    eventually(
+        "its threads have ended",
+        () -> Thread.getAllStackTraces().keySet().stream()
+            .noneMatch(one -> one.getName().equals("holdfast-open-consul")));
+    assertThat(open.requests.count("/v1/kv/holdfast/m/"))
+        .as("questions for lines")
+        .isZero();
+  }
+
+  @Test
   void anAttemptThatIsFreedWhileItAsksAsksNoMore() throws Exception {
     open.store.release(open.acquire("warm-" + name), Duration.ZERO);
     Claim claim = OpenStore.claim(name);

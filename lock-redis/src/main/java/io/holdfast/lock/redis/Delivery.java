@@ -27,9 +27,10 @@ import redis.clients.jedis.util.Pool;
  *
  * <p>Three things can mean that the address leads to another server by now: the connection broke,
  * the server takes no writes, or it answered that there is no such grant. The calls are then sent
- * again on a connection of our own that is opened afterwards. If a doubtful answer turns out to be
- * another one there, the pool's idle connections are dropped. So a former primary that is still up
- * can't end a lease, as long as the address leads to the new one.
+ * again, as far as their {@link Mode} allows, on a connection of our own that is opened afterwards.
+ * If a doubtful answer turns out to be another one there, the pool's idle connections are dropped.
+ * So a former primary that is still up can't end a lease, as long as the address leads to the new
+ * one.
  *
  * <p>Threads: used by one.
  */

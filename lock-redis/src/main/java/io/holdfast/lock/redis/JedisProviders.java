@@ -44,19 +44,11 @@ final class JedisProviders {
   }
 
   /**
-   * Checks that this works with the version of Jedis that is present.
-   *
-   * @throws IllegalStateException it does not
-   */
-  static void checkVersion() {
-    checkVersion(version());
-  }
-
-  /**
    * Checks that this works with a version.
    *
    * @param version null if it is not known, as in an application that is a single jar; it is then
    *     accepted
+   * @throws IllegalStateException it does not
    */
   static void checkVersion(@Nullable String version) {
     if (version == null) {

@@ -73,7 +73,7 @@ final class QueueTicket implements Ticket {
     if (isOver) {
       return;
     }
-    store.stopWaiting(claim);
+    store.inbox.forget(claim.ownerId());
     store.withdraw(claim);
     isOver = true;
   }

@@ -66,7 +66,8 @@ record QuorumList(List<Voter> voters, Function<Server, LockList> listOf, Deadlin
       Votes<Map<LockKey, Reply.Held>> votes = Votes.gatherInTime(
           ask(server -> listOf.apply(server).look(asked)),
           deadline,
-          soFar -> soFar.isAnswered() && asked.stream().noneMatch(key -> isUnclear(key, soFar)),
+          soFar -> soFar.isAnswered()
+              && asked.stream().noneMatch(key -> shown(key, soFar) instanceof Shown.Unclear),
           repeats);
       if (votes.isAnswered()) {
         open.removeIf(key ->
@@ -85,10 +86,6 @@ record QuorumList(List<Voter> voters, Function<Server, LockList> listOf, Deadlin
 
   private <T> List<CompletableFuture<T>> ask(Voter.Question<T> question) {
     return voters.stream().map(voter -> voter.ask(Lane.LIST, question)).toList();
-  }
-
-  private static boolean isUnclear(LockKey key, Votes<Map<LockKey, Reply.Held>> votes) {
-    return shown(key, votes) instanceof Shown.Unclear;
   }
 
   /** Lists a lock if a majority shows it; returns what it shows. */

@@ -17,7 +17,6 @@ import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoreSettings;
 import io.holdfast.lock.spi.StoredHolder;
 import io.holdfast.lock.spi.StoredLock;
-import io.holdfast.lock.spi.Ticket;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HexFormat;
@@ -25,10 +24,13 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
+import java.util.function.Predicate;
+import java.util.function.Supplier;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -54,10 +56,10 @@ import redis.clients.jedis.util.Pool;
  */
 final class QuorumStore implements LockStore {
   /**
-   * The most further rounds of one poll of a waiter. Also how often the longest pause between
-   * rounds doubles, in all calls.
+   * The most further rounds of one poll of a waiter. In all calls, the longest pause before a
+   * further round doubles this often.
    */
-  private static final int SPLITS_MAX = 6;
+  private static final int FURTHER_ROUNDS_MAX = 6;
 
   /**
    * A further round needs at least the store timeout divided by this. A round that begins just
@@ -171,11 +173,7 @@ final class QuorumStore implements LockStore {
 
   @Override
   public Acquisition acquireOrQueue(Claim claim, Runnable wakeUp) throws StoreException {
-    QuorumTicket ticket = new QuorumTicket(this, claim);
-    Ticket.Status status = ticket.poll();
-    return status instanceof Ticket.Waiting waiting
-        ? new Acquisition.Queued(ticket, waiting.recheckAfter())
-        : new Acquisition.Granted(((Ticket.Granted) status).grant());
+    return RedisStore.poll(new QuorumTicket(this, claim));
   }
 
   /**
@@ -185,12 +183,12 @@ final class QuorumStore implements LockStore {
    */
   Asked askInRounds(Claim claim, boolean waits) throws StoreException {
     Deadline deadline = Server.deadlineAfter(storeTimeout);
-    for (int splits = 0; ; splits++) {
+    for (int before = 0; ; before++) {
       String ownerId = nextOwnerId(claim);
+      List<CompletableFuture<Acquired>> asked = askForLock(claim, ownerId);
       // 0 repeats, so that this wait does not grow from round to round: while an attempt waits, no
       // other can get the keys that it has.
-      Votes<Acquired> votes = Votes.gatherInTime(
-          askForLock(claim, ownerId), deadline, QuorumStore::isAcquireDecided, 0);
+      Votes<Acquired> votes = Votes.gatherInTime(asked, deadline, QuorumStore::isAcquireDecided, 0);
       Votes<Boolean> committed = null;
       if (votes.isMajority(Acquired.Granted.class::isInstance)) {
         QuorumGrant grant = new QuorumGrant(claim, ownerId, highest(votes));
@@ -199,14 +197,14 @@ final class QuorumStore implements LockStore {
           return new Asked.Granted(grant);
         }
       }
-      giveBack(claim, ownerId);
-      boolean isLast = (waits && splits >= SPLITS_MAX) || !isTimeForARound(deadline);
+      giveBack(claim, ownerId, asked);
+      boolean isLast = (waits && before >= FURTHER_ROUNDS_MAX) || !isTimeForARound(deadline);
       Asked.Busy busy = conclude(votes, committed, isLast, waits);
       if (busy != null) {
         return busy;
       }
       // Several attempts compete, and each got too few servers; or one failed after its grant.
-      long pauseNanosMax = SPLIT_PAUSE_NANOS << Math.min(splits, SPLITS_MAX);
+      long pauseNanosMax = SPLIT_PAUSE_NANOS << Math.min(before, FURTHER_ROUNDS_MAX);
       Server.pause(Duration.ofNanos(ThreadLocalRandom.current().nextLong(pauseNanosMax)), deadline);
     }
   }
@@ -226,7 +224,7 @@ final class QuorumStore implements LockStore {
     if (!votes.isAnswered()) {
       throw votes.failure("Too few servers to lock");
     }
-    // If a server of the majority failed meanwhile, the others may still form a majority.
+    // Undecided. Not thrown while a majority answers and there is time: the others may form one.
     if (committed != null && !isDecided(committed) && (isLast || !committed.isAnswered())) {
       throw committed.failure("The lock was given, but its number could not be kept");
     }
@@ -266,7 +264,8 @@ final class QuorumStore implements LockStore {
 
   private List<CompletableFuture<Acquired>> askForLock(Claim claim, String ownerId) {
     Call call = Call.acquire(prefix, ownerId, claim, numbersKept);
-    return ask(Lane.ACQUIRE, claim, server -> Acquired.of(server.run(call, Mode.ASK), claim));
+    Voter.Question<Acquired> question = server -> Acquired.of(server.run(call, Mode.ASK), claim);
+    return voters.stream().map(voter -> voter.askForLock(claim, question)).toList();
   }
 
   private static boolean isAcquireDecided(Votes<Acquired> votes) {
@@ -305,23 +304,38 @@ final class QuorumStore implements LockStore {
 
   /**
    * Gives back a round's keys, in order after its other requests; does not wait for the answers.
+   *
+   * @param asked the round's questions, one for each server
    */
-  private void giveBack(Claim claim, String ownerId) {
-    List<CompletableFuture<Boolean>> unused = askToWithdraw(Lane.ACQUIRE, claim, ownerId);
+  private void giveBack(Claim claim, String ownerId, List<CompletableFuture<Acquired>> asked) {
+    Call call = Call.withdraw(prefix, claim.key(), ownerId);
+    for (int i = 0; i < asked.size(); i++) {
+      CompletableFuture<Acquired> question = asked.get(i);
+      // The answer is looked at again in turn, since it may have come meanwhile.
+      Voter.Question<Boolean> withdrawal =
+          server -> mayHaveGiven(question) && server.run(call, Mode.URGENT).isDone();
+      if (mayHaveGiven(question)) {
+        var unused = voters.get(i).ask(Lane.ACQUIRE, claim, withdrawal);
+      }
+    }
   }
 
-  private List<CompletableFuture<Boolean>> askToWithdraw(Lane lane, Claim claim, String ownerId) {
-    Call call = Call.withdraw(prefix, claim.key(), ownerId);
-    return ask(lane, claim, server -> {
-      Server.Answer unused = server.run(call, Mode.URGENT);
-      return true;
-    });
+  /** Whether a server may have given a round its key, or may yet. */
+  private static boolean mayHaveGiven(CompletableFuture<Acquired> asked) {
+    try {
+      return !(asked.isDone() && asked.join() instanceof Acquired.Busy busy) || busy.repeated();
+    } catch (CompletionException e) {
+      return !(e.getCause() instanceof StoreException failure) || failure.mayHaveHappened();
+    }
   }
 
   @Override
   public void withdraw(Claim claim) throws StoreException {
+    Call call = Call.withdraw(prefix, claim.key(), roundsOf(claim));
+    // Any reply will do: one server may have had something, and another not.
     boolean unused = decide(
-        askToWithdraw(Lane.GRANT, claim, roundsOf(claim)), "The attempt could not be withdrawn");
+        ask(Lane.GRANT, claim, server -> server.run(call, Mode.URGENT).reply() != null),
+        "The attempt could not be withdrawn");
   }
 
   /**
@@ -361,25 +375,26 @@ final class QuorumStore implements LockStore {
   @Override
   public List<Renewal> renew(List<Grant> grants) {
     Deadline deadline = Server.deadlineAfter(storeTimeout);
-    List<Renewal> results = new ArrayList<>(grants.size());
-    // Part by part, so that servers that are too slow for all have a vote on the first ones.
-    for (int from = 0; from < grants.size(); from = results.size()) {
+    List<Supplier<Stream<Renewal>>> parts = new ArrayList<>();
+    // Part by part, so that servers that are too slow for all have a vote on the first ones. All
+    // are asked before the first is gathered: one grant that is undecided can take all the time.
+    for (int from = 0; from < grants.size(); from += Server.RENEWED_AT_ONCE_MAX) {
       int to = Math.min(grants.size(), from + Server.RENEWED_AT_ONCE_MAX);
-      results.addAll(renewPart(grants.subList(from, to), deadline));
+      parts.add(askToRenew(grants.subList(from, to), deadline));
     }
-    return results;
+    return parts.stream().flatMap(Supplier::get).toList();
   }
 
-  private List<Renewal> renewPart(List<Grant> grants, Deadline deadline) {
+  /** Asks for the renewal of some grants; the result gathers the answers. */
+  private Supplier<Stream<Renewal>> askToRenew(List<Grant> grants, Deadline deadline) {
     List<Call> calls = grants.stream()
         .map(grant -> Call.renew(
             prefix, grant.claim().key(), ownerIdOf(grant), grant.claim().ttl()))
         .toList();
-    Votes<List<Object>> votes = Votes.gather(
-        ask(Lane.RENEWAL, server -> server.renew(calls)),
-        deadline,
-        soFar -> renewals(soFar, grants).noneMatch(Renewal.Unknown.class::isInstance));
-    return renewals(votes, grants).toList();
+    List<CompletableFuture<List<Object>>> asked = ask(Lane.RENEWAL, server -> server.renew(calls));
+    Predicate<Votes<List<Object>>> decided =
+        soFar -> renewals(soFar, grants).noneMatch(Renewal.Unknown.class::isInstance);
+    return () -> renewals(Votes.gather(asked, deadline, decided), grants);
   }
 
   private static Stream<Renewal> renewals(Votes<List<Object>> votes, List<Grant> grants) {

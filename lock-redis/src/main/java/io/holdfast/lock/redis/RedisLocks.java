@@ -187,7 +187,7 @@ public final class RedisLocks {
      */
     @Override
     protected LockStore openStore(StoreSettings settings) throws StoreException {
-      JedisProviders.checkVersion();
+      JedisProviders.checkVersion(JedisProviders.version());
       return QuorumStore.open(pools, prefix, numbersKept, settings);
     }
   }
@@ -264,7 +264,7 @@ public final class RedisLocks {
      */
     @Override
     protected LockStore openStore(StoreSettings settings) throws StoreException {
-      JedisProviders.checkVersion();
+      JedisProviders.checkVersion(JedisProviders.version());
       if (replicas != null) {
         replicas.check(settings.storeTimeout());
       }

@@ -19,6 +19,7 @@ import io.holdfast.lock.spi.StoredHolder;
 import io.holdfast.lock.spi.StoredLock;
 import io.holdfast.lock.spi.Ticket;
 import java.time.Duration;
+import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.IntStream;
@@ -55,7 +56,7 @@ final class RedisStore implements LockStore {
   private final @Nullable Replicas replicas;
   private final Duration storeTimeout;
   final Server server;
-  private final Inbox inbox;
+  final Inbox inbox;
 
   private RedisStore(
       Primaries primaries,
@@ -135,7 +136,11 @@ final class RedisStore implements LockStore {
 
   @Override
   public Acquisition acquireOrQueue(Claim claim, Runnable wakeUp) throws StoreException {
-    QueueTicket ticket = new QueueTicket(this, claim, wakeUp);
+    return poll(new QueueTicket(this, claim, wakeUp));
+  }
+
+  /** Polls a new ticket, which is in line unless it is granted the lock at once. */
+  static Acquisition poll(Ticket ticket) throws StoreException {
     Ticket.Status status = ticket.poll();
     return status instanceof Ticket.Waiting waiting
         ? new Acquisition.Queued(ticket, waiting.recheckAfter())
@@ -161,7 +166,7 @@ final class RedisStore implements LockStore {
       return asked;
     } finally {
       if (!waits) {
-        stopWaiting(claim);
+        inbox.forget(claim.ownerId());
       }
     }
   }
@@ -173,14 +178,15 @@ final class RedisStore implements LockStore {
    */
   private Asked ask(Claim claim, Object... place) throws StoreException {
     Call call = Call.acquire(prefix, claim.ownerId(), claim, numbersKept, place);
-    Answer answer = server.run(call.confirmedBy(replicas), Mode.ASK);
-    Acquired acquired = Acquired.of(answer, claim);
+    Acquired acquired = Acquired.of(server.run(call.confirmedBy(replicas), Mode.ASK), claim);
     if (acquired instanceof Acquired.Granted granted) {
       return new Asked.Granted(
           new RedisGrant(claim, granted.number(), granted.permit(), claim.ttl(), this));
     }
     Acquired.Busy busy = (Acquired.Busy) acquired;
-    return new Asked.Busy(busy.holder(), recheckAfter(busy.leftMillis()), answer.repeated());
+    Duration ends = Duration.ofMillis(busy.leftMillis()).plus(RECHECK_SLACK);
+    Duration recheckAfter = Collections.min(List.of(RECHECK_AFTER, ends));
+    return new Asked.Busy(busy.holder(), recheckAfter, busy.repeated());
   }
 
   /**
@@ -191,24 +197,12 @@ final class RedisStore implements LockStore {
     if (replicas != null) {
       return Optional.empty();
     }
-    stopWaiting(claim);
+    inbox.forget(claim.ownerId());
     return Optional.of(new RedisGrant(claim, news.number(), news.permit(), turnLasts(claim), this));
   }
 
   private static Duration turnLasts(Claim claim) {
-    return shorter(claim.ttl(), TURN_LASTS);
-  }
-
-  private static Duration recheckAfter(long leftMillis) {
-    return shorter(RECHECK_AFTER, Duration.ofMillis(leftMillis).plus(RECHECK_SLACK));
-  }
-
-  private static Duration shorter(Duration one, Duration other) {
-    return one.compareTo(other) < 0 ? one : other;
-  }
-
-  void stopWaiting(Claim claim) {
-    inbox.forget(claim.ownerId());
+    return Collections.min(List.of(claim.ttl(), TURN_LASTS));
   }
 
   @Override

@@ -102,8 +102,9 @@ final class Reply {
      * Another owner has the lock.
      *
      * @param leftMillis the time that its grant has left
+     * @param repeated as in {@link Server.Answer}: the first request may yet get the lock
      */
-    record Busy(long leftMillis, String holder) implements Acquired {}
+    record Busy(long leftMillis, String holder, boolean repeated) implements Acquired {}
 
     /**
      * Parses a reply of acquire.lua or permit-acquire.lua.
@@ -122,7 +123,7 @@ final class Reply {
       } else if (parts.size() == 2 && parts.get(0) instanceof Long permitOrLeft) {
         return parts.get(1) instanceof Long number
             ? new Granted(number, permitOrLeft.intValue())
-            : new Busy(permitOrLeft, text(parts.get(1)));
+            : new Busy(permitOrLeft, text(parts.get(1)), answer.repeated());
       }
       throw noAnswer(reply);
     }

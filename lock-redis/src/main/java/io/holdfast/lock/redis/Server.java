@@ -22,8 +22,8 @@ import redis.clients.jedis.util.Pool;
 
 /**
  * Runs scripts on the servers that have their keys: one server, or all primaries of a Cluster. Each
- * runs within the store timeout, on a connection of the user's pool or, if the pool has none to
- * give, on one of our own.
+ * runs within the store timeout, on a connection of the user's pool or, where its {@link Mode} says
+ * so, on one of our own.
  *
  * <p>Threads: safe for use by any number of threads.
  */

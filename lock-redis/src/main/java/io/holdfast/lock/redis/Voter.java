@@ -30,11 +30,12 @@ final class Voter {
    */
   enum Lane {
     /**
-     * Attempts to get a lock, and requests that only look: any number, which may wait for the pool.
+     * Attempts to get a lock, all of their rounds, and requests that only look: any number; most
+     * may wait for the pool.
      */
     ACQUIRE(2),
 
-    /** Calls about a grant that somebody has or gives up. */
+    /** Calls about a grant that somebody has, and withdrawals of whole attempts. */
     GRANT(2),
 
     /** Renewals, which must come in time however many grants are given back. */
@@ -57,6 +58,9 @@ final class Voter {
   /** The last question about each attempt that is not answered yet, by owner id. */
   private final ConcurrentHashMap<String, CompletableFuture<?>> last = new ConcurrentHashMap<>();
 
+  /** The last {@link #askForLock} of each attempt that is not answered yet, by owner id. */
+  private final Map<String, CompletableFuture<?>> asking = new ConcurrentHashMap<>();
+
   Voter(Server server, Duration storeTimeout, Function<Lane, ThreadPoolExecutor> threads) {
     this.server = server;
     this.storeTimeout = storeTimeout;
@@ -71,7 +75,7 @@ final class Voter {
     T ask(Server server) throws StoreException;
   }
 
-  /** Asks the server; the result fails with a {@link StoreException}. */
+  /** Asks the server; the result fails with a {@link StoreException}, or as the question did. */
   <T> CompletableFuture<T> ask(Lane lane, Question<T> question) {
     CompletableFuture<T> answer = new CompletableFuture<>();
     start(lane, question, answer);
@@ -83,18 +87,33 @@ final class Voter {
     String ownerId = attempt.ownerId();
     CompletableFuture<T> answer = new CompletableFuture<>();
     CompletableFuture<?> before = last.put(ownerId, answer);
-    if (before == null) {
-      start(lane, question, answer);
-    } else {
-      var unused = before.whenComplete((reply, failure) -> start(lane, question, answer));
-    }
     var unused = answer.whenComplete((reply, failure) -> last.remove(ownerId, answer));
+    var unusedToo = (before == null ? CompletableFuture.completedFuture(null) : before)
+        .whenComplete((reply, failure) -> start(lane, question, answer));
+    return answer;
+  }
+
+  /**
+   * Asks the server for a lock, in order as {@link #ask(Lane, Claim, Question)} does. Refuses while
+   * the attempt's last such question is not answered: a waiter polls on while a server hangs, and
+   * its questions would pile up. Used by one thread at a time for an attempt.
+   */
+  <T> CompletableFuture<T> askForLock(Claim attempt, Question<T> question) {
+    String ownerId = attempt.ownerId();
+    CompletableFuture<?> before = asking.get(ownerId);
+    if (before != null && !before.isDone()) {
+      return CompletableFuture.failedFuture(
+          StoreException.refused("The server has not answered this attempt yet", null));
+    }
+    CompletableFuture<T> answer = ask(Lane.ACQUIRE, attempt, question);
+    asking.put(ownerId, answer);
+    var unused = answer.whenComplete((reply, failure) -> asking.remove(ownerId, answer));
     return answer;
   }
 
   private <T> void start(Lane lane, Question<T> question, CompletableFuture<T> answer) {
-    Deadline deadline = Server.deadlineAfter(storeTimeout);
     try {
+      Deadline deadline = Server.deadlineAfter(storeTimeout);
       Objects.requireNonNull(executors.get(lane)).execute(() -> {
         // It is done if it was refused, for want of a thread, although it was queued.
         if (answer.isDone() || deadline.isOver()) {
@@ -105,28 +124,25 @@ final class Voter {
         }
         try {
           answer.complete(question.ask(server));
-        } catch (StoreException e) {
+        } catch (StoreException | RuntimeException | Error e) {
           answer.completeExceptionally(e);
-        } catch (RuntimeException | Error e) {
-          answer.completeExceptionally(StoreException.unanswered("Redis failed: " + e, e));
         }
       });
-    } catch (RejectedExecutionException e) {
-      answer.completeExceptionally(StoreException.refused("The client was closed", e));
-    } catch (OutOfMemoryError e) {
+    } catch (RejectedExecutionException | Error e) {
       // Otherwise the next question about the same attempt would wait for ever.
-      answer.completeExceptionally(StoreException.refused("There is no thread to ask on", e));
+      answer.completeExceptionally(
+          StoreException.refused("The client was closed, or got no thread to ask on: " + e, e));
     }
   }
 
   /**
-   * Waits until the deadline for the questions about attempts that are open now; then takes no
-   * more, and drops those that have not begun.
+   * Waits until the deadline for the questions about attempts that are open now and, if all
+   * succeed, for all others; then takes no more, and drops those that have not begun.
    */
   void close(Deadline deadline) {
     CompletableFuture<?> asked =
         CompletableFuture.allOf(last.values().toArray(CompletableFuture[]::new));
-    boolean answered = deadline.<Boolean, RuntimeException>awaitUninterruptibly(left -> {
+    boolean succeeded = deadline.<Boolean, RuntimeException>awaitUninterruptibly(left -> {
       try {
         Object unused = asked.get(left, TimeUnit.NANOSECONDS);
         return true;
@@ -134,7 +150,7 @@ final class Voter {
         return false; // What could not be undone ends by its TTL.
       }
     });
-    if (answered) {
+    if (succeeded) {
       executors.values().forEach(ThreadPoolExecutor::shutdown);
       for (ThreadPoolExecutor executor : executors.values()) {
         boolean unused = deadline.<Boolean, RuntimeException>awaitUninterruptibly(

@@ -105,7 +105,7 @@ final class Votes<T> {
       failures.add(
           e.getCause() instanceof StoreException failure
               ? failure
-              : StoreException.unanswered("Redis failed", e.getCause()));
+              : StoreException.unanswered("Redis failed: " + e.getCause(), e.getCause()));
     }
   }
 
@@ -146,11 +146,6 @@ final class Votes<T> {
     return voters - answers.size() - failures.size();
   }
 
-  /** Returns the number of servers that have not answered, because they failed or are late. */
-  int silent() {
-    return voters - answers.size();
-  }
-
   /** Whether a majority gave such an answer. */
   boolean isMajority(Predicate<T> of) {
     return count(of) >= majority();
@@ -162,10 +157,11 @@ final class Votes<T> {
   }
 
   /**
-   * Whether no majority can give such an answer any more, whatever the silent servers would say.
+   * Whether no majority can give such an answer any more, whatever the servers would say that
+   * failed or are late.
    */
   boolean isExcluded(Predicate<T> of) {
-    return count(of) + silent() < majority();
+    return count(of) + voters - answers.size() < majority();
   }
 
   /** Whether a majority answered, whatever the answers are. */

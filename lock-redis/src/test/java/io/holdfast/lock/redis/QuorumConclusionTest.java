@@ -24,7 +24,7 @@ class QuorumConclusionTest {
   }
 
   private static CompletableFuture<Acquired> busy(String holder) {
-    return completedFuture(new Acquired.Busy(1_000, holder));
+    return completedFuture(new Acquired.Busy(1_000, holder, false));
   }
 
   private static <T> CompletableFuture<T> away() {

@@ -23,11 +23,14 @@ import io.holdfast.lock.tck.fault.Link;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -184,6 +187,65 @@ class QuorumRoundsTest {
     }
   }
 
+  private Claim takenOnAll(LockStore store) throws Exception {
+    LockKey key = granted(store).claim().key();
+    String lock = Stored.keyOf(key);
+    Stores.await("on all", () -> clients.stream().allMatch(client -> client.exists(lock)));
+    return Stores.claim(key);
+  }
+
+  @Test
+  void aServerThatHangsGetsOneQuestionOfAWaiterHoweverOftenItPolls() throws Exception {
+    AtomicInteger requests = new AtomicInteger();
+    CountDownLatch hang = new CountDownLatch(1);
+    try (LockStore others = RedisLocks.quorum(clients).openStore(PATIENT);
+        FailingPool hanging = new FailingPool(servers.address(0))) {
+      QuorumStore store = QuorumStore.open(
+          List.of(hanging, clients.get(1).getPool(), clients.get(2).getPool()),
+          RedisLocks.DEFAULT_PREFIX,
+          RedisLocks.NUMBERS_KEPT,
+          PATIENT);
+      QuorumTicket ticket = new QuorumTicket(store, takenOnAll(others));
+      hanging.beforeEach(() -> {
+        requests.incrementAndGet();
+        try {
+          assertThat(hang.await(Stores.PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
+        } catch (InterruptedException e) {
+          throw new IllegalStateException(e);
+        }
+      });
+      for (int i = 0; i < 20; i++) {
+        assertThat(ticket.poll()).isInstanceOf(Ticket.Waiting.class);
+      }
+      hang.countDown();
+      store.close(); // Once all that it asks about attempts is answered.
+      // One more can be the last of the check when the store was opened.
+      assertThat(requests).hasValueLessThanOrEqualTo(2);
+    }
+  }
+
+  @Test
+  void aPollOfATakenLockIsOneScriptAtEachServer() throws Exception {
+    try (LockStore others = RedisLocks.quorum(clients).openStore(PATIENT)) {
+      LockStore store = RedisLocks.quorum(clients).openStore(PATIENT);
+      QuorumTicket ticket = new QuorumTicket((QuorumStore) store, takenOnAll(others));
+      long[] before = scripts();
+      for (int i = 0; i < 20; i++) {
+        assertThat(ticket.poll()).isInstanceOf(Ticket.Waiting.class);
+      }
+      store.close(); // Once all that it asks about attempts is answered.
+      long[] after = scripts();
+      for (int i = 0; i < before.length; i++) {
+        // A few more can be those of the checks when the stores were opened.
+        assertThat(after[i] - before[i]).as("at server %d", i).isLessThan(25);
+      }
+    }
+  }
+
+  private long[] scripts() {
+    return clients.stream().mapToLong(client -> Stores.calls(client, "evalsha")).toArray();
+  }
+
   /** A client of all servers, of which the first may be cut off. */
   private List<RedisClient> firstBehind(RedisClient first) {
     return List.of(first, clients.get(1), clients.get(2));
@@ -245,6 +307,28 @@ class QuorumRoundsTest {
       way.heal();
       other.close();
       assertThatExceptionOfType(LockLostException.class).isThrownBy(undecided::close);
+    }
+  }
+
+  @Test
+  void aGrantThatIsUndecidedTakesNoTimeFromThoseRenewedInTheNextPart() throws Exception {
+    HostAndPort address = servers.address(0);
+    try (FaultProxy way = FaultProxy.open(address.getHost(), address.getPort());
+        RedisClient first = RedisAccess.client(new HostAndPort(way.host(), way.port()), 8);
+        LockStore store = RedisLocks.quorum(firstBehind(first)).openStore(Stores.settings())) {
+      Grant undecided = granted(store);
+      Grant other = granted(store);
+      Grant last = granted(store);
+      assertThat(store.renew(List.of(other, last))).allMatch(Renewal.Renewed.class::isInstance);
+      divide(undecided.claim().key());
+      way.blackhole();
+      List<Grant> grants = new ArrayList<>(Collections.nCopies(Server.RENEWED_AT_ONCE_MAX, other));
+      grants.set(0, undecided);
+      grants.add(last);
+      List<Renewal> renewals = store.renew(grants);
+      assertThat(renewals).hasSameSizeAs(grants).first().isInstanceOf(Renewal.Unknown.class);
+      assertThat(renewals.subList(1, grants.size())).allMatch(Renewal.Renewed.class::isInstance);
+      way.heal();
     }
   }
 

@@ -23,6 +23,7 @@ class VoterTest {
   private final Voter voter = voter(2);
 
   private volatile boolean noMoreThreads;
+  private volatile Error whenNoMore = new OutOfMemoryError("unable to create native thread");
 
   /** A voter that starts threads at once up to that many; then it queues a question first. */
   private Voter voter(int threads) {
@@ -40,7 +41,7 @@ class VoterTest {
 
   private Thread thread(Runnable task) {
     if (noMoreThreads) {
-      throw new OutOfMemoryError("unable to create native thread");
+      throw whenNoMore;
     }
     Thread thread = new Thread(task, "voter-test");
     thread.setDaemon(true);
@@ -67,7 +68,7 @@ class VoterTest {
         .havingCause()
         .asInstanceOf(type(StoreException.class))
         .satisfies(e -> {
-          assertThat(e).hasMessageContaining("no thread");
+          assertThat(e).hasMessageContaining("no thread to ask on");
           assertThat(e.mayHaveHappened()).isFalse();
         });
   }
@@ -79,6 +80,12 @@ class VoterTest {
     assertThat(asked).hasValue(0);
     noMoreThreads = false;
     assertThat(ask()).succeedsWithin(Stores.PATIENCE).isEqualTo(1);
+  }
+
+  @Test
+  void aQuestionThatFailsToBeginForWhateverErrorIsRefusedAndTheNextIsAsked() {
+    whenNoMore = new StackOverflowError();
+    aQuestionForWhichThereIsNoThreadIsRefusedAndTheNextIsAsked();
   }
 
   @Test

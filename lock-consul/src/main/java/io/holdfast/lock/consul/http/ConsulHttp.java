@@ -158,10 +158,11 @@ public final class ConsulHttp implements AutoCloseable {
     }
   }
 
-  /** Returns the deadline of a call that begins now. */
+  /** Returns the deadline of a call that begins now; after the close, it is over at once. */
   public Deadline deadline() {
     // Sockets time out by real time, whatever clock the leases are counted by.
-    return Deadline.after(storeTimeout, TimeSource.system());
+    Duration whole = executor.isShutdown() ? Duration.ZERO : storeTimeout;
+    return Deadline.after(whole, TimeSource.system());
   }
 
   public Outcome transact(Transaction transaction, Deadline deadline) throws StoreException {
@@ -290,7 +291,8 @@ public final class ConsulHttp implements AutoCloseable {
         throw failure(again, "Consul at " + settings.base() + " can't be reached: " + e, e);
       } catch (IOException e) {
         boolean ended = e instanceof InterruptedIOException;
-        boolean interrupted = ended && Thread.interrupted();
+        // On a virtual thread, an interrupt closes the socket and leaves the flag set.
+        boolean interrupted = Thread.interrupted();
         if (!interrupted && (again || deadline.isOver())) {
           throw StoreException.unanswered(
               "Consul at " + settings.base()
@@ -440,7 +442,7 @@ public final class ConsulHttp implements AutoCloseable {
 
   /**
    * Cancels the calls under way, and takes no more tasks. A call that was sent once may be sent
-   * once more; tasks that run end by their deadlines.
+   * once more. A task that runs ends with the deadline that it has: the next one is over at once.
    */
   @Override
   public void close() {

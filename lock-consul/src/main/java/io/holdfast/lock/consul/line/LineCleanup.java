@@ -28,7 +28,9 @@ import org.slf4j.LoggerFactory;
 public final class LineCleanup {
   private static final Logger log = LoggerFactory.getLogger(LineCleanup.class);
 
-  /** The time after which a waiter reads the line even if its long poll has told it nothing. */
+  /**
+   * The longest time after which a waiter reads the line even if its long poll has told it nothing.
+   */
   public static final Duration RECHECK_AFTER = Duration.ofSeconds(10);
 
   /**
@@ -103,9 +105,9 @@ public final class LineCleanup {
     Entry same = identity(place);
     Seen before = timed.get(same);
     long untilNanos = before == null ? time.nanos() + place.nanos() : before.untilNanos();
-    // A hold whose session lived when it was last seen is left to its client, and forgotten a
-    // minute later. If that client died since, whoever sees the hold next counts from the
-    // beginning.
+    // The background leaves a hold whose session lived when it was last seen to its client, and
+    // forgets it a minute later. If that client died since, whoever sees the hold next counts from
+    // the beginning.
     long dueNanos = place.hasSession() ? untilNanos + MINUTE_NANOS : untilNanos;
     timed.put(same, new Seen(place, untilNanos), dueNanos);
   }
@@ -194,7 +196,7 @@ public final class LineCleanup {
   /** Marks places as over. The caller must be certain that they are. */
   public void end(List<Line.Place> over, Deadline deadline) throws StoreException {
     for (List<Line.Place> some : Transaction.parts(over)) {
-      // A key with a session is left to its client, whose next attempt may use it.
+      // A key with a session is not deleted here: its client's next attempt may use it.
       transact(some, (end, place) -> place.addEndTo(end), deadline).stream()
           .filter(entry -> entry.session().isEmpty())
           .forEach(this::addUseless);
@@ -207,7 +209,6 @@ public final class LineCleanup {
     for (List<Entry> some : Transaction.parts(entries)) {
       List<Entry> unused = transact(
           some, (delete, entry) -> delete.deleteAt(entry.key(), entry.modifyIndex()), deadline);
-      some.forEach(useless::remove);
     }
   }
 

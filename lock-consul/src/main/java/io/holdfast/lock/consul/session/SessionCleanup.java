@@ -42,8 +42,9 @@ public final class SessionCleanup {
   private final TaskQueue<Attempt> unfreed;
 
   /**
-   * Sessions that have ended or are to be ended. None of their holders trusts its lease any more,
-   * so the client marks their keys as over: otherwise they would keep others waiting for a TTL.
+   * Sessions that have ended or are to be ended. Of their keys, those in {@link Session#idleKeys}
+   * are marked as over, since their holders were told: otherwise they would keep others waiting for
+   * a TTL.
    */
   final TaskQueue<Session> ended;
 
@@ -122,7 +123,8 @@ public final class SessionCleanup {
   private void freeNow(Attempt attempt, Deadline deadline) throws StoreException {
     Session session = attempt.session();
     long index = attempt.number();
-    // After the end of the session no request takes effect, and settle() frees all of its keys.
+    // After the end of the session no request takes effect, and settle() frees the key once its
+    // holder was told.
     while (!session.isLost()) {
       if (index > 0) {
         String value = attempt.mark().asReleased(index, 0).text();
@@ -227,14 +229,14 @@ public final class SessionCleanup {
     }
   }
 
-  /** Has a session ended in the background, and what is left of it cleared away. */
+  /** Has a session settled in the background; by put(), so once more if that is under way. */
   void settleLater(Session session) {
     ended.put(session, session, time.nanos());
   }
 
   /**
-   * Ends a session, marks its keys in lines as over, so that waiters may start, and deletes its own
-   * keys.
+   * Ends a session, marks those of its keys as over that are in its idleKeys, so that waiters may
+   * start, and deletes its own keys.
    *
    * @param deadline makes the deadline of each step, of which there can be many
    */
@@ -255,11 +257,11 @@ public final class SessionCleanup {
   private void endOrphans(List<String> some, Deadline deadline) throws StoreException {
     Transaction read = new Transaction();
     some.forEach(read::tree);
-    Line left = new Line(http.read(read, deadline).stream()
+    Line keysOfManyLines = new Line(http.read(read, deadline).stream()
         .filter(entry -> some.contains(entry.key()))
         .toList());
-    lineCleanup.end(left.orphans(), deadline);
-    left.useless().forEach(lineCleanup::addUseless);
+    lineCleanup.end(keysOfManyLines.orphans(), deadline);
+    keysOfManyLines.useless().forEach(lineCleanup::addUseless);
   }
 
   /**

@@ -29,8 +29,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * The sessions of one client, one for each TTL: created when first needed, and renewed for as long
- * as they are used. One thread finds what is due. The requests run on threads of the HTTP client,
- * so that no session waits for another.
+ * as they are used. One thread finds what is due. That upkeep runs on threads of the HTTP client,
+ * so that no session's renewal waits for another's.
  */
 public final class Sessions implements AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(Sessions.class);
@@ -337,7 +337,7 @@ public final class Sessions implements AutoCloseable {
     }
   }
 
-  /** Destroys the sessions and deletes their keys, except those that keep names taken. */
+  /** Destroys the sessions and deletes their keys, except in lines that still have a place. */
   @Override
   public void close() {
     closed = true;
@@ -389,7 +389,7 @@ public final class Sessions implements AutoCloseable {
     /** The last known index of the watched key; zero: unknown, and Consul answers at once. */
     private long index;
 
-    /** The index of the watched key at the last force check. */
+    /** The index of the watched key at the last force check: the session had the key then. */
     private long checkedIndex;
 
     /** @param index the index at which the watched key was created */
