@@ -233,19 +233,19 @@ class KeyReuseTest {
   }
 
   @Test
-  void aReleaseWhoseFirstAnswerWasLostIsOne() throws Exception {
+  void aReleaseWhoseFirstAnswerWasLostMayBeOne() throws Exception {
     ConsulGrant grant = open.acquire(name);
     open.script.loseAnswers(1);
-    assertThat(release(grant)).isEqualTo(ReleaseOutcome.RELEASED);
+    assertThat(release(grant)).isEqualTo(ReleaseOutcome.RELEASED_OR_LOST);
     keyOfNextOfTwo();
   }
 
   @Test
-  void aReleaseWithoutAnAnswerIsOneWhenItIsSentAgain() throws Exception {
+  void aReleaseWithoutAnAnswerMayBeOneWhenItIsSentAgain() throws Exception {
     ConsulGrant grant = open.acquire(name);
     open.script.loseAnswers(2);
     assertThatExceptionOfType(StoreException.class).isThrownBy(() -> release(grant));
-    assertThat(release(grant)).isEqualTo(ReleaseOutcome.RELEASED);
+    assertThat(release(grant)).isEqualTo(ReleaseOutcome.RELEASED_OR_LOST);
     keyOfNextOfTwo();
   }
 

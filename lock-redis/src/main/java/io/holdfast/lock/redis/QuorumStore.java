@@ -225,7 +225,9 @@ final class QuorumStore implements LockStore {
       throw votes.failure("Too few servers to lock");
     }
     // Undecided. Not thrown while a majority answers and there is time: the others may form one.
-    if (committed != null && !isDecided(committed) && (isLast || !committed.isAnswered())) {
+    if (committed != null
+        && !committed.isDecided(Boolean::booleanValue)
+        && (isLast || !committed.isAnswered())) {
       throw committed.failure("The lock was given, but its number could not be kept");
     }
     String holder = holder(votes);
@@ -299,7 +301,7 @@ final class QuorumStore implements LockStore {
     return Votes.gather(
         ask(Lane.ACQUIRE, claim, server -> server.run(call, Mode.URGENT).isDone()),
         deadline,
-        QuorumStore::isDecided);
+        soFar -> soFar.isDecided(Boolean::booleanValue));
   }
 
   /**
@@ -333,38 +335,40 @@ final class QuorumStore implements LockStore {
   public void withdraw(Claim claim) throws StoreException {
     Call call = Call.withdraw(prefix, claim.key(), roundsOf(claim));
     // Any reply will do: one server may have had something, and another not.
-    boolean unused = decide(
+    Votes<Boolean> unused = decide(
         ask(Lane.GRANT, claim, server -> server.run(call, Mode.URGENT).reply() != null),
+        Boolean::booleanValue,
         "The attempt could not be withdrawn");
   }
 
   /**
-   * Returns the answer that a majority gives.
+   * Returns answers that decide: a majority gave such an answer, or a majority gave any other.
    *
-   * @throws StoreException no majority gives the same answer within the store timeout
+   * @throws StoreException there is no such majority within the store timeout
    */
-  private boolean decide(List<CompletableFuture<Boolean>> questions, String undecided)
+  private <T> Votes<T> decide(
+      List<CompletableFuture<T>> questions, Predicate<T> of, String undecided)
       throws StoreException {
-    Votes<Boolean> votes =
-        Votes.gather(questions, Server.deadlineAfter(storeTimeout), QuorumStore::isDecided);
-    if (!isDecided(votes)) {
+    Votes<T> votes =
+        Votes.gather(questions, Server.deadlineAfter(storeTimeout), soFar -> soFar.isDecided(of));
+    if (!votes.isDecided(of)) {
       throw votes.failure(undecided);
     }
-    return votes.isMajority(Boolean::booleanValue);
-  }
-
-  private static boolean isDecided(Votes<Boolean> votes) {
-    return votes.isDecided(Boolean::booleanValue);
+    return votes;
   }
 
   @Override
   public ReleaseOutcome release(Grant grant, Duration holdFor) throws StoreException {
     Claim claim = grant.claim();
     Call call = Call.release(prefix, claim.key(), ownerIdOf(grant), holdFor);
-    boolean released = decide(
+    Votes<ReleaseOutcome> votes = decide(
         ask(Lane.GRANT, claim, server -> server.run(call, Mode.URGENT).released()),
+        ReleaseOutcome.ALREADY_LOST::equals,
         "It is not known whether the lock was released");
-    return released ? ReleaseOutcome.RELEASED : ReleaseOutcome.ALREADY_LOST;
+    return Stream.of(ReleaseOutcome.RELEASED, ReleaseOutcome.ALREADY_LOST)
+        .filter(outcome -> votes.isMajority(outcome::equals))
+        .findFirst()
+        .orElse(ReleaseOutcome.RELEASED_OR_LOST);
   }
 
   @Override
@@ -419,13 +423,10 @@ final class QuorumStore implements LockStore {
   public Optional<Duration> extend(Grant grant, Duration ttl) throws StoreException {
     Claim claim = grant.claim();
     Call call = Call.extend(prefix, claim.key(), ownerIdOf(grant), ttl);
-    Votes<Optional<Duration>> votes = Votes.gather(
+    Votes<Optional<Duration>> votes = decide(
         ask(Lane.GRANT, claim, server -> server.run(call, Mode.URGENT).left()),
-        Server.deadlineAfter(storeTimeout),
-        soFar -> soFar.isDecided(Optional::isPresent));
-    if (!votes.isDecided(Optional::isPresent)) {
-      throw votes.failure("It is not known whether the lease stands");
-    }
+        Optional::isPresent,
+        "It is not known whether the lease stands");
     return votes.isMajority(Optional::isPresent)
         ? Optional.of(QuorumGrant.lessDrift(votes.lasting(left -> left.orElse(Duration.ZERO))))
         : Optional.empty();
@@ -474,8 +475,10 @@ final class QuorumStore implements LockStore {
   public boolean forceRelease(LockKey key, long number) throws StoreException {
     Call call = Call.forceRelease(prefix, key, number);
     return decide(
-        ask(Lane.GRANT, server -> server.run(call, Mode.URGENT).forceReleased()),
-        "It is not known whether the lock was freed");
+            ask(Lane.GRANT, server -> server.run(call, Mode.URGENT).forceReleased()),
+            Boolean::booleanValue,
+            "It is not known whether the lock was freed")
+        .isMajority(Boolean::booleanValue);
   }
 
   private <T> List<CompletableFuture<T>> ask(Lane lane, Voter.Question<T> question) {

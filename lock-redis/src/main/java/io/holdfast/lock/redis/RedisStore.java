@@ -210,7 +210,7 @@ final class RedisStore implements LockStore {
     Claim claim = grant.claim();
     Answer answer =
         server.run(Call.release(prefix, claim.key(), claim.ownerId(), holdFor), Mode.ON_GRANT);
-    return answer.released() ? ReleaseOutcome.RELEASED : ReleaseOutcome.ALREADY_LOST;
+    return answer.released();
   }
 
   @Override

@@ -1,6 +1,7 @@
 package io.holdfast.lock.redis;
 
 import io.holdfast.lock.spi.Deadline;
+import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.TimeSource;
 import java.time.Duration;
@@ -86,13 +87,15 @@ final class Server implements AutoCloseable {
     }
 
     /**
-     * Whether the release that this answers ended the grant. Of two requests the first may have got
+     * Returns the outcome of the release that this answers. Of two requests the first may have got
      * through, and then the second finds nothing.
      *
      * @throws StoreException the reply has another form
      */
-    boolean released() throws StoreException {
-      return isDone() || repeated;
+    ReleaseOutcome released() throws StoreException {
+      ReleaseOutcome absent =
+          repeated ? ReleaseOutcome.RELEASED_OR_LOST : ReleaseOutcome.ALREADY_LOST;
+      return isDone() ? ReleaseOutcome.RELEASED : absent;
     }
 
     /**

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import io.holdfast.lock.redis.Server.Answer;
+import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.StoreException;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -13,10 +14,16 @@ import org.junit.jupiter.params.provider.ValueSource;
 class AnswerTest {
   @Test
   void oneIsYesAndZeroIsNo() throws Exception {
-    assertThat(new Answer(1L, false).released()).isTrue();
-    assertThat(new Answer(0L, false).released()).isFalse();
+    assertThat(new Answer(1L, false).released()).isEqualTo(ReleaseOutcome.RELEASED);
+    assertThat(new Answer(0L, false).released()).isEqualTo(ReleaseOutcome.ALREADY_LOST);
     assertThat(new Answer(1L, false).forceReleased()).isTrue();
     assertThat(new Answer(0L, false).forceReleased()).isFalse();
+  }
+
+  @Test
+  void whatIsNotThereWhenItIsReleasedASecondTimeMayHaveBeenReleasedByTheFirst() throws Exception {
+    assertThat(new Answer(1L, true).released()).isEqualTo(ReleaseOutcome.RELEASED);
+    assertThat(new Answer(0L, true).released()).isEqualTo(ReleaseOutcome.RELEASED_OR_LOST);
   }
 
   @ParameterizedTest

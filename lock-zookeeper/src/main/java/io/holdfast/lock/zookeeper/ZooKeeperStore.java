@@ -240,9 +240,12 @@ final class ZooKeeperStore implements LockStore {
           node.releaseSent.set(false);
           nodes.noteDeleted(node);
           // If the node is absent after a deletion whose answer was lost, that deletion was carried
-          // out, unless the session has ended, and perhaps the node with it.
-          boolean deleted = sentBefore && zk.getSessionId() == node.session();
-          return answer.isOk() || deleted ? ReleaseOutcome.RELEASED : ReleaseOutcome.ALREADY_LOST;
+          // out, or a forced release was; unless the session has ended, and perhaps the node with
+          // it.
+          boolean mayBeOurs = sentBefore && zk.getSessionId() == node.session();
+          ReleaseOutcome absent =
+              mayBeOurs ? ReleaseOutcome.RELEASED_OR_LOST : ReleaseOutcome.ALREADY_LOST;
+          return answer.isOk() ? ReleaseOutcome.RELEASED : absent;
         }
         wire.pauseBeforeRetry(answer, deadline);
       }

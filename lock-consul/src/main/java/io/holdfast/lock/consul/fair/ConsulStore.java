@@ -272,7 +272,6 @@ public final class ConsulStore implements LockStore {
   public ReleaseOutcome release(Grant grant, Duration holdFor) throws StoreException {
     Attempt attempt = ((ConsulGrant) grant).attempt();
     Deadline deadline = http.deadline();
-    boolean inTime = attempt.leftNanos(time.nanos()) > 0;
     String value = attempt.mark().asReleased(grant.number(), holdFor.toNanos()).text();
     ConsulHttp.Outcome outcome;
     try {
@@ -291,10 +290,9 @@ public final class ConsulStore implements LockStore {
     }
     // The background finds out what became of the key.
     sessions.cleanup().freeLater(attempt);
-    // An earlier request of this release may have got through. That counts as released if the lease
-    // had not run out when this call began.
-    return (attempt.mayBeReleased() || outcome.resent()) && inTime
-        ? ReleaseOutcome.RELEASED
+    // An earlier request of this release may have got through.
+    return attempt.mayBeReleased() || outcome.resent()
+        ? ReleaseOutcome.RELEASED_OR_LOST
         : ReleaseOutcome.ALREADY_LOST;
   }
 

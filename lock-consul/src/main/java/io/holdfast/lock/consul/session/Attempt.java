@@ -207,11 +207,6 @@ public final class Attempt {
     return Optional.of(Duration.ofNanos(expiresAtNanos - sentNanos));
   }
 
-  /** Returns for how much longer it is held; zero or less: it is not. */
-  public synchronized long leftNanos(long nowNanos) {
-    return phase == Phase.HELD ? expiresAtNanos - nowNanos : 0;
-  }
-
   /**
    * Ends it if its time is over.
    *
