@@ -187,7 +187,7 @@ public interface Lease extends AutoCloseable {
    * <p>If the store cannot be reached, this does not throw, since the work was exclusive. It logs a
    * warning, tells the {@link LockListener}s, and goes on trying in the background until the TTL is
    * over. There is one exception. If the machine may have slept since the store last confirmed the
-   * lease, only the store knows whether the work was exclusive: without its answer, this throws a
+   * lease, only the store knows whether the work was exclusive: unless it says so, this throws a
    * {@link LockLostException}.
    *
    * @throws LockLostException the lease was lost, or may have been: assume that another holder has

@@ -218,7 +218,7 @@ final class Attempt<T> extends Task {
     if (!client.questions.settle(got.hold().grant())) {
       throw got.hold().lostException();
     }
-    return true;
+    return used.holds().receive(got.hold());
   }
 
   /** Takes the lease that the turn ended with: now its hold owns the grant and the queue's use. */

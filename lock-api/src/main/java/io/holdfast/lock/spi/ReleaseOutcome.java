@@ -8,8 +8,8 @@ public enum ReleaseOutcome {
    */
   RELEASED,
   /**
-   * The grant does not have the lock any more, and the store cannot tell whether that is this
-   * call's doing: it had to ask twice, and the first request may have been carried out.
+   * The grant does not have the lock any more, and the store cannot tell whether a release did
+   * that: an earlier request, of this call or another, may have been carried out.
    */
   RELEASED_OR_LOST,
   /** The grant did not have the lock any more; nothing was changed. */

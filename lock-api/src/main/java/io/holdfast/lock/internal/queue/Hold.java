@@ -129,7 +129,7 @@ public final class Hold extends Task implements HeldLease {
     return grant.lostException(token);
   }
 
-  /** Whether its acquirer has received it; until then, listeners hear nothing of it. */
+  /** Whether its acquirer has received it; until then, listeners hear of no end of it. */
   public boolean isSeen() {
     return seen;
   }
