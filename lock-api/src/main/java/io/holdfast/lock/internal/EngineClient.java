@@ -313,7 +313,7 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
       settlement.finishRelease(grant);
       renewed(grant);
     } catch (Throwable e) { // The lease was renewed all the same; the next renewal checks again.
-      log.warn("What follows the renewal of lock '{}' was cut short", grant.key().name(), e);
+      log.warn("What follows a renewal of lock '{}' was cut short", grant.key().name(), e);
     }
   }
 

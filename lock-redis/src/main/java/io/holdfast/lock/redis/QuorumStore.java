@@ -221,7 +221,8 @@ final class QuorumStore implements LockStore {
   static Asked.@Nullable Busy conclude(
       Votes<Acquired> votes, @Nullable Votes<Boolean> committed, boolean isLast, boolean waits)
       throws StoreException {
-    if (!votes.isAnswered()) {
+    // A server that has not answered a waiter's earlier round is not asked again (Voter).
+    if (!votes.isAnswered() && (isLast || !waits)) {
       throw votes.failure("Too few servers to lock");
     }
     // Undecided. Not thrown while a majority answers and there is time: the others may form one.

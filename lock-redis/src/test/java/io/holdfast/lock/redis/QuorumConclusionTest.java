@@ -58,10 +58,16 @@ class QuorumConclusionTest {
   }
 
   @Test
-  void aLockThatTooFewAnswerAboutIsAFailureInEveryRound() {
+  void aLockThatTooFewAnswerAboutIsAFailureInEveryRoundAndForAWaiterInTheLast() throws Exception {
     Votes<Acquired> votes = votes(busy("other"), away(), away());
     assertFails(votes, null, false, "Too few");
     assertFails(votes, null, true, "Too few");
+    assertThat(QuorumStore.conclude(votes, null, false, true))
+        .as("a server may still be busy with an earlier round")
+        .isNull();
+    assertThatExceptionOfType(StoreException.class)
+        .isThrownBy(() -> QuorumStore.conclude(votes, null, true, true))
+        .withMessageContaining("Too few");
   }
 
   @Test

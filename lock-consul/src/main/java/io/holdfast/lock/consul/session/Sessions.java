@@ -175,7 +175,7 @@ public final class Sessions implements AutoCloseable {
       session.gateIndex(createOwnKeys(session.id(), deadline));
     } catch (StoreException e) {
       // Otherwise each failure would leave a session.
-      http.execute(() -> tryStep(each -> requests.destroy(session.id(), each), http.deadline()));
+      http.execute(() -> tryStep(each -> requests.destroy(session.id(), each), deadline));
       throw e;
     }
     Upkeep upkeep = new Upkeep(session, session.gateIndex());
