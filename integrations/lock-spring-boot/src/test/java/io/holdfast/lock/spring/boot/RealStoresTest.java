@@ -38,6 +38,11 @@ class RealStoresTest {
   private static final Duration STARTUP_MAX = Duration.ofMinutes(2);
   private static final String PASSWORD = "holdfast";
 
+  /** A server that has just been started on a busy machine may not answer within five seconds. */
+  private static ApplicationContextRunner patient() {
+    return Runners.plain().withPropertyValues("holdfast.store-timeout=20s", "holdfast.ttl=60s");
+  }
+
   @BeforeEach
   void docker() {
     Assumptions.assumeTrue(
@@ -53,7 +58,7 @@ class RealStoresTest {
         .waitingFor(Wait.forLogMessage(".*ready to accept connections.*", 2)
             .withStartupTimeout(STARTUP_MAX))) {
       server.start();
-      ApplicationContextRunner runner = Runners.plain()
+      ApplicationContextRunner runner = patient()
           .withConfiguration(AutoConfigurations.of(DataSourceAutoConfiguration.class))
           .withPropertyValues(
               "holdfast.store=jdbc",
@@ -86,7 +91,7 @@ class RealStoresTest {
             .withStartupTimeout(STARTUP_MAX))) {
       server.start();
       String address = server.getHost() + ":" + server.getMappedPort(6379);
-      ApplicationContextRunner runner = Runners.plain()
+      ApplicationContextRunner runner = patient()
           .withConfiguration(AutoConfigurations.of(DataRedisAutoConfiguration.class))
           .withPropertyValues("holdfast.store=redis");
 
@@ -119,8 +124,7 @@ class RealStoresTest {
         .waitingFor(Wait.forListeningPort().withStartupTimeout(STARTUP_MAX))) {
       server.start();
       String servers = server.getHost() + ":" + server.getMappedPort(2181);
-      ApplicationContextRunner runner =
-          Runners.plain().withPropertyValues("holdfast.store=zookeeper");
+      ApplicationContextRunner runner = patient().withPropertyValues("holdfast.store=zookeeper");
 
       runner
           .withPropertyValues("holdfast.zookeeper.connect-string=" + servers)
@@ -146,7 +150,7 @@ class RealStoresTest {
         .waitingFor(Wait.forLogMessage(".*cluster leadership acquired.*", 1)
             .withStartupTimeout(STARTUP_MAX))) {
       server.start();
-      Runners.plain()
+      patient()
           .withPropertyValues(
               "holdfast.store=consul",
               "holdfast.consul.address=http://" + server.getHost() + ":"
@@ -214,8 +218,7 @@ class RealStoresTest {
 
   /** Containers that are beans, and are started with the application. */
   private static ApplicationContextRunner ofContainers() {
-    return Runners.plain()
-        .withInitializer(new TestcontainersLifecycleApplicationContextInitializer());
+    return patient().withInitializer(new TestcontainersLifecycleApplicationContextInitializer());
   }
 
   @Configuration(proxyBeanMethods = false)
