@@ -1,11 +1,11 @@
 package io.holdfast.lock.redis;
 
 import io.holdfast.lock.redis.Server.Answer;
+import io.holdfast.lock.redis.Server.Lane;
 import io.holdfast.lock.redis.Server.Mode;
 import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.StoreException;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.Collections;
 import java.util.Iterator;
 import java.util.List;
@@ -28,19 +28,13 @@ import redis.clients.jedis.util.Pool;
  * <p>Three things can mean that the address leads to another server by now: the connection broke,
  * the server takes no writes, or it answered that there is no such grant. The calls are then sent
  * again, as far as their {@link Mode} allows, on a connection of our own that is opened afterwards.
- * If a doubtful answer turns out to be another one there, the pool's idle connections are dropped.
- * So a former primary that is still up can't end a lease, as long as the address leads to the new
- * one.
+ * A connection that is only silent is left to {@link Hedging}. If a doubtful answer turns out to be
+ * another one there, the pool's idle connections are dropped. So a former primary that is still up
+ * can't end a lease, as long as the address leads to the new one.
  *
  * <p>Threads: used by one.
  */
 final class Delivery {
-  /**
-   * The time within which an answer should come. A connection that was idle can be dead without
-   * notice, so calls that may be repeated are then sent again on a new one.
-   */
-  private static final Duration PROMPT_WITHIN = Duration.ofMillis(500);
-
   /** The most redirections of one call; more than a moving slot can cause. */
   private static final int REDIRECTIONS_MAX = 8;
 
@@ -66,9 +60,6 @@ final class Delivery {
 
   /** Whether calls were sent again after a request that may have changed something. */
   private boolean repeated;
-
-  /** Whether the last request was given only {@link #PROMPT_WITHIN} for its answer. */
-  private boolean waitedBriefly;
 
   private int redirections;
 
@@ -157,10 +148,7 @@ final class Delivery {
       return replies;
     } catch (JedisConnectionException e) {
       // If nothing was sent, the server could not be reached, and another try would take as long.
-      if (!mode.mayRepeat()
-          || !mayHaveChanged
-          || deadline.isOver()
-          || (!waitedBriefly && Failures.isTimeout(e))) {
+      if (!mode.mayRepeat() || !mayHaveChanged || deadline.isOver()) {
         throw e;
       }
     }
@@ -169,30 +157,35 @@ final class Delivery {
   }
 
   private List<Object> sendFirst() throws StoreException, PoolClosedException {
+    Lane lane = server.lane(pool, mode);
+    Wire.Use<List<Object>> use = connection -> sendOver(connection, calls, lane);
     if (mode == Mode.RENEWAL && pool.getTestOnBorrow()) {
-      return server.ownOf(pool).use(deadline, this::sendOverOld);
+      return lane.own().use(deadline, use);
     }
-    Connection connection;
+    Connection borrowed;
     try {
-      connection = Server.borrow(pool, mode, deadline);
+      borrowed = Server.borrow(pool, mode, deadline);
     } catch (NoSuchElementException e) {
       if (mode.waitsForPool()) {
         throw Server.exhausted(pool, deadline, e);
       }
-      return server.ownOf(pool).use(deadline, this::sendOverOld);
+      return lane.own().use(deadline, use);
     } catch (StoreException e) {
       primaries.failed(key(), deadline);
       throw e;
     }
     try {
-      return Wire.use(connection, this::sendOverOld);
+      return Wire.use(borrowed, use);
     } finally {
-      server.giveBack(pool, connection);
+      server.giveBack(pool, borrowed);
     }
   }
 
   private List<Object> sendAnew(List<Call> again) throws StoreException, PoolClosedException {
-    return server.ownOf(pool).useNew(deadline, connection -> sendOver(connection, deadline, again));
+    return server
+        .lane(pool, mode)
+        .own()
+        .useNew(deadline, connection -> sendOver(connection, again, null));
   }
 
   /**
@@ -221,48 +214,23 @@ final class Delivery {
   }
 
   /**
-   * Sends the calls over a connection that may be dead without notice. Waits only for
-   * {@link #PROMPT_WITHIN} if they may be sent again and there will be time to open another
-   * connection. Renewals never wait longer: a lease must not be lost because the pool's connections
-   * are silent.
-   */
-  private List<Object> sendOverOld(Connection connection) throws StoreException {
-    // A connection does not tell its connect timeout; its read timeout stands for it.
-    int openingMillis = connection.getSoTimeout();
-    boolean isTimeToOpen = !mode.ignoresSocketTimeout()
-        && openingMillis > 0
-        && deadline.leftMillis() > PROMPT_WITHIN.toMillis() + openingMillis;
-    waitedBriefly = mode == Mode.RENEWAL || (mode.mayRepeat() && isTimeToOpen);
-    return sendOver(connection, waitedBriefly ? deadline.within(PROMPT_WITHIN) : deadline, calls);
-  }
-
-  /**
-   * Sends calls, and reads the replies. If the first one asks for a lock that replicas must have,
-   * and was granted it, waits for the replicas too. Waits for the replies no longer than the user's
-   * client does, unless the mode ignores that.
+   * Sends calls, and reads the replies.
    *
+   * @param lane where a copy may be sent if the connection is silent; null of a new connection
    * @return for each call its reply, or the {@link JedisDataException} that the server answered
    * @throws JedisConnectionException the connection broke, and they may have been carried out
    */
-  private List<Object> sendOver(Connection connection, Deadline limit, List<Call> sent)
+  private List<Object> sendOver(Connection connection, List<Call> sent, @Nullable Lane lane)
       throws StoreException {
-    int usualMillis = connection.getSoTimeout();
-    Deadline answered = usualMillis == 0 || mode.ignoresSocketTimeout()
-        ? limit
-        : limit.within(Duration.ofMillis(usualMillis));
     repeated |= mayHaveChanged;
     mayHaveChanged = true;
     List<Object> replies;
-    try {
-      replies = Wire.run(connection, answered, sent);
-    } catch (JedisDataException e) {
-      // The answer to ASKING; nothing else was sent.
-      replies = new ArrayList<>(Collections.nCopies(sent.size(), e));
-    }
-    Replicas replicas = sent.get(0).replicas();
-    // WAIT covers any grant, also one handed over or asked for again: acquire.lua wrote something.
-    if (replicas != null && Reply.isGrant(replies.get(0))) {
-      replicas.await(connection, deadline);
+    if (lane == null || !mode.mayRepeat()) {
+      replies = Wire.exchange(connection, deadline, sent);
+    } else {
+      Hedging.Answered answered = lane.hedging().run(connection, deadline, sent);
+      repeated |= answered.repeated();
+      replies = answered.replies();
     }
     // "No such grant" changed nothing. Nor did an error, unless it came from within a script after
     // a write, which Failures.answered tells.

@@ -1,12 +1,8 @@
 package io.holdfast.lock.redis;
 
 import io.holdfast.lock.spi.StoreException;
-import java.net.SocketTimeoutException;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Set;
-import java.util.stream.Stream;
-import redis.clients.jedis.exceptions.JedisConnectionException;
 import redis.clients.jedis.exceptions.JedisDataException;
 
 /** The meaning of Jedis's exceptions for a lock. */
@@ -80,11 +76,6 @@ final class Failures {
    */
   static boolean isToBeTriedAgain(JedisDataException e) {
     return code(e).equals("TRYAGAIN");
-  }
-
-  static boolean isTimeout(JedisConnectionException e) {
-    return Stream.<Throwable>iterate(e, Objects::nonNull, Throwable::getCause)
-        .anyMatch(SocketTimeoutException.class::isInstance);
   }
 
   private static String withCause(Throwable e) {

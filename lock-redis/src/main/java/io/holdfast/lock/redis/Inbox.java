@@ -3,7 +3,10 @@ package io.holdfast.lock.redis;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.TimeSource;
 import java.security.SecureRandom;
+import java.time.Duration;
+import java.util.Collections;
 import java.util.HexFormat;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadFactory;
@@ -30,19 +33,21 @@ import redis.clients.jedis.util.Pool;
 final class Inbox implements AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(Inbox.class);
 
-  /**
-   * The time after which a silent connection is given up. While there are waiters, it is pinged
-   * more often; so it is dead, or nobody waits.
-   */
-  private static final int SILENCE_MAX_MILLIS = 10_000;
-
-  private static final long PING_EVERY_NANOS = TimeUnit.SECONDS.toNanos(4);
+  private static final Duration SILENCE_MIN = Duration.ofSeconds(10);
+  private static final Duration PING_EVERY = Duration.ofSeconds(4);
   private static final long PAUSE_NANOS_MIN = TimeUnit.MILLISECONDS.toNanos(50);
   private static final long PAUSE_NANOS_MAX = TimeUnit.SECONDS.toNanos(2);
 
   private final Primaries primaries;
   private final TimeSource time;
   private final ThreadFactory threads;
+
+  /**
+   * The time after which a silent connection is given up. While there are waiters, it is pinged
+   * more often; so it is dead, or nobody waits.
+   */
+  private final Duration silenceMax;
+
   final String channel;
   private final Map<String, QueueTicket> waiting = new ConcurrentHashMap<>();
 
@@ -50,7 +55,13 @@ final class Inbox implements AutoCloseable {
   private volatile boolean closed; // changed under this
   private volatile @Nullable Subscription subscription;
 
-  Inbox(Primaries primaries, TimeSource time, String prefix, ThreadFactory threads) {
+  Inbox(
+      Primaries primaries,
+      TimeSource time,
+      Duration storeTimeout,
+      String prefix,
+      ThreadFactory threads) {
+    this.silenceMax = Collections.max(List.of(SILENCE_MIN, PING_EVERY.plus(storeTimeout)));
     this.primaries = primaries;
     this.time = time;
     this.threads = threads;
@@ -173,7 +184,7 @@ final class Inbox implements AutoCloseable {
     public void onSubscribe(String toChannel, int channels) {
       // Jedis waits without limit on a subscribed connection; with a timeout, a dead one is
       // noticed.
-      connection.setSoTimeout(SILENCE_MAX_MILLIS);
+      connection.setSoTimeout((int) silenceMax.toMillis());
       subscribed = true;
       waiting.values().forEach(ticket -> ticket.hear(null));
     }
@@ -195,7 +206,7 @@ final class Inbox implements AutoCloseable {
       long now = time.nanos();
       if (!subscribed) {
         // Jedis also waits without limit for the answer to the subscription.
-        if (now - openedNanos > TimeUnit.MILLISECONDS.toNanos(SILENCE_MAX_MILLIS)) {
+        if (now - openedNanos > silenceMax.toNanos()) {
           Wire.closeQuietly(connection);
         }
         return;
@@ -204,7 +215,7 @@ final class Inbox implements AutoCloseable {
         return;
       }
       try {
-        if (now - pingedNanos < PING_EVERY_NANOS) {
+        if (now - pingedNanos < PING_EVERY.toNanos()) {
           return;
         }
         pingedNanos = now;

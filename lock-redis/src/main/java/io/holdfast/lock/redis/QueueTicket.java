@@ -11,9 +11,9 @@ import org.jspecify.annotations.Nullable;
  * A place in a lock's line at the server. Each poll keeps the place alive, and leaves its number
  * there, which a message repeats. So a message that names the last poll was sent by a hand-over
  * after that poll was sent, and needs no confirmation: from then on, the claim has the lock for at
- * least {@link RedisStore#TURN_LASTS} (or the TTL, if that is less). A message that names an
- * earlier poll is about a turn that has lapsed. A poll that had to be sent twice proves nothing: it
- * may have reached two servers, one of which is no longer the primary.
+ * least {@link RedisStore#turnLasts} (or the TTL, if that is less). A message that names an earlier
+ * poll is about a turn that has lapsed. A poll that had to be sent twice proves nothing: it may
+ * have reached two servers, one of which is no longer the primary.
  */
 final class QueueTicket implements Ticket {
   private final RedisStore store;

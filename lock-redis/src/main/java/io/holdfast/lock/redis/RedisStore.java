@@ -34,15 +34,7 @@ final class RedisStore implements LockStore {
   /** The time after which a waiter polls if no message came; each poll keeps its place alive. */
   static final Duration RECHECK_AFTER = Duration.ofMillis(1_500);
 
-  /** The time for which a waiter that no longer polls keeps its place. */
-  static final Duration PLACE_LASTS = Duration.ofMillis(4_500);
-
-  /**
-   * The length of a turn: the TTL of a lock that was handed over, until its new holder renews it.
-   * The holder may have died while it waited. It counts its turn from when its last poll was sent.
-   * At least twice {@link #RECHECK_AFTER}, so that much is left when the message comes.
-   */
-  static final Duration TURN_LASTS = Duration.ofSeconds(3);
+  private static final Duration TURN_LASTS_MIN = Duration.ofSeconds(3);
 
   /**
    * The time that a waiter adds to the time left of a grant, so that the grant is over when it
@@ -55,6 +47,7 @@ final class RedisStore implements LockStore {
   private final Duration numbersKept;
   private final @Nullable Replicas replicas;
   private final Duration storeTimeout;
+  private final Duration turnLasts;
   final Server server;
   final Inbox inbox;
 
@@ -69,10 +62,15 @@ final class RedisStore implements LockStore {
     this.numbersKept = numbersKept;
     this.replicas = replicas;
     this.storeTimeout = settings.storeTimeout();
+    this.turnLasts = turnLasts(storeTimeout);
     String threadName = "holdfast-" + settings.clientName();
     this.server = new Server(primaries, storeTimeout, threadName);
     this.inbox = new Inbox(
-        primaries, settings.time(), prefix, task -> Daemons.thread(threadName + "-inbox", task));
+        primaries,
+        settings.time(),
+        storeTimeout,
+        prefix,
+        task -> Daemons.thread(threadName + "-inbox", task));
   }
 
   /**
@@ -153,7 +151,11 @@ final class RedisStore implements LockStore {
    */
   Asked askOrQueue(Claim claim, QueueTicket ticket, long poll) throws StoreException {
     String place = "%s|%s|%s|%s"
-        .formatted(PLACE_LASTS.toMillis(), Keys.millisUp(turnLasts(claim)), poll, inbox.channel);
+        .formatted(
+            turnLasts.plus(RECHECK_AFTER).toMillis(), // its place, without another poll
+            Keys.millisUp(turnLasts(claim)),
+            poll,
+            inbox.channel);
     // Registered before the server can send it a message.
     inbox.expect(claim.ownerId(), ticket);
     boolean waits = false;
@@ -201,8 +203,19 @@ final class RedisStore implements LockStore {
     return Optional.of(new RedisGrant(claim, news.number(), news.permit(), turnLasts(claim), this));
   }
 
-  private static Duration turnLasts(Claim claim) {
-    return Collections.min(List.of(claim.ttl(), TURN_LASTS));
+  private Duration turnLasts(Claim claim) {
+    return Collections.min(List.of(claim.ttl(), turnLasts));
+  }
+
+  /**
+   * Returns the length of a turn: the TTL of a lock that was handed over, until its new holder
+   * renews it. The holder may have died while it waited. It counts its turn from when its last poll
+   * was sent; so a turn is the time between polls, and the time of a slow round trip. Without
+   * another poll, a waiter keeps its place for as long, and the time between polls once more.
+   */
+  static Duration turnLasts(Duration storeTimeout) {
+    Duration turn = RECHECK_AFTER.plus(Hedging.silentAfter(storeTimeout));
+    return Collections.max(List.of(TURN_LASTS_MIN, turn));
   }
 
   @Override

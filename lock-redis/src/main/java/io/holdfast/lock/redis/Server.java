@@ -43,13 +43,15 @@ final class Server implements AutoCloseable {
 
   final Primaries primaries;
   private final Duration storeTimeout;
-  private final Map<Pool<Connection>, OwnConnection> own = new ConcurrentHashMap<>();
+  private final String threadName;
+  private final Map<Pool<Connection>, Lanes> lanes = new ConcurrentHashMap<>();
   private final ThreadPoolExecutor returns;
   private volatile boolean closed;
 
   Server(Primaries primaries, Duration storeTimeout, String threadName) {
     this.primaries = primaries;
     this.storeTimeout = storeTimeout;
+    this.threadName = threadName;
     this.returns = Daemons.pool(threadName + "-return", RETURN_THREADS_MAX);
   }
 
@@ -128,12 +130,6 @@ final class Server implements AutoCloseable {
     ASK,
 
     /**
-     * As {@link #ASK}, for listing locks: waits up to the deadline, however short the socket
-     * timeout of the user's client is.
-     */
-    LIST,
-
-    /**
      * Uses a connection of our own if the pool has none to give at once: others may be waiting for
      * what this call frees, and its time must go to the server, not to the pool.
      */
@@ -146,9 +142,8 @@ final class Server implements AutoCloseable {
 
     /**
      * As {@link #ON_GRANT}, and uses a connection of our own if the pool tests what it lends: such
-     * a pool may test one dead connection after the other before it lends a live one. Waits 500 ms
-     * for the first answer, and on the new connection up to the deadline, however short the socket
-     * timeout of the user's client is.
+     * a pool may test one dead connection after the other before it lends a live one. Its
+     * connections of our own are for renewals alone, so that they wait for nothing else.
      */
     RENEWAL;
 
@@ -157,11 +152,7 @@ final class Server implements AutoCloseable {
     }
 
     boolean waitsForPool() {
-      return this == ONCE || this == ASK || this == LIST;
-    }
-
-    boolean ignoresSocketTimeout() {
-      return this == LIST || this == RENEWAL;
+      return this == ONCE || this == ASK;
     }
 
     boolean isAboutGrants() {
@@ -315,7 +306,7 @@ final class Server implements AutoCloseable {
   /** Runs a script on the server of this pool, whatever its key. */
   @Nullable
   Object run(Pool<Connection> pool, Call call, Deadline deadline) throws StoreException {
-    return new Delivery(this, key -> pool, List.of(call), Mode.LIST, deadline)
+    return new Delivery(this, key -> pool, List.of(call), Mode.ASK, deadline)
         .deliverOnly()
         .reply();
   }
@@ -329,36 +320,62 @@ final class Server implements AutoCloseable {
    */
   List<Object> runAll(Pool<Connection> pool, List<Call> calls, Deadline deadline)
       throws StoreException {
-    return new Delivery(this, key -> pool, calls, Mode.LIST, deadline).deliver();
+    return new Delivery(this, key -> pool, calls, Mode.ASK, deadline).deliver();
   }
 
   /**
-   * Returns our own connection beside a pool. The first time for a pool, makes it, and closes those
-   * of pools that were closed.
+   * Returns what is beside a pool for this mode. The first time for a pool, makes it, and closes
+   * that of pools that were closed.
    */
-  OwnConnection ownOf(Pool<Connection> pool) {
-    OwnConnection found = own.get(pool);
-    if (found != null) {
-      return found;
-    }
-    own.forEach((other, connection) -> {
+  Lane lane(Pool<Connection> pool, Mode mode) {
+    Lanes found = lanes.get(pool);
+    return (found == null ? open(pool) : found).of(mode);
+  }
+
+  private Lanes open(Pool<Connection> pool) {
+    lanes.forEach((other, beside) -> {
       if (other.isClosed()) {
-        connection.close();
-        own.remove(other);
+        beside.close();
+        lanes.remove(other);
       }
     });
-    OwnConnection made =
-        own.computeIfAbsent(pool, key -> new OwnConnection(key, TimeSource.system()));
+    Lanes made = lanes.computeIfAbsent(pool, key -> new Lanes(openLane(key), openLane(key)));
     if (closed) {
       made.close(); // close() may have run before this was added.
     }
     return made;
   }
 
+  private Lane openLane(Pool<Connection> pool) {
+    return new Lane(
+        new OwnConnection(pool, TimeSource.system()),
+        new Hedging(pool, storeTimeout, threadName + "-hedge"));
+  }
+
+  /** What requests have beside the user's pool. */
+  record Lane(OwnConnection own, Hedging hedging) {
+    void close() {
+      own.close();
+      hedging.close();
+    }
+  }
+
+  /** Two lanes, so that a renewal waits for no other request. */
+  private record Lanes(Lane renewals, Lane others) {
+    Lane of(Mode mode) {
+      return mode == Mode.RENEWAL ? renewals : others;
+    }
+
+    void close() {
+      renewals.close();
+      others.close();
+    }
+  }
+
   @Override
   public void close() {
     closed = true;
-    own.values().forEach(OwnConnection::close);
+    lanes.values().forEach(Lanes::close);
     returns.shutdown(); // What is under way goes on.
   }
 }

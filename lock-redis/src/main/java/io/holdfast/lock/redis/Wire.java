@@ -3,6 +3,7 @@ package io.holdfast.lock.redis;
 import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.StoreException;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashSet;
 import java.util.Iterator;
 import java.util.List;
@@ -33,13 +34,37 @@ final class Wire {
   }
 
   /**
+   * Sends calls, and reads the replies. If the first one asks for a lock that replicas must have,
+   * and was granted it, waits for the replicas too.
+   *
+   * @return for each call its reply, or the {@link JedisDataException} that the server answered
+   * @throws JedisConnectionException the connection broke, and they may have been carried out
+   */
+  static List<Object> exchange(Connection connection, Deadline deadline, List<Call> calls)
+      throws StoreException {
+    List<Object> replies;
+    try {
+      replies = run(connection, deadline, calls);
+    } catch (JedisDataException e) {
+      // The answer to ASKING; nothing else was sent.
+      replies = new ArrayList<>(Collections.nCopies(calls.size(), e));
+    }
+    Replicas replicas = calls.get(0).replicas();
+    // WAIT covers any grant, also one handed over or asked for again: acquire.lua wrote something.
+    if (replicas != null && Reply.isGrant(replies.get(0))) {
+      replicas.await(connection, deadline);
+    }
+    return replies;
+  }
+
+  /**
    * Runs scripts in one round trip. Each is sent by its SHA-1 name. If the server does not know
    * that, as after a restart or a {@code SCRIPT FLUSH}, it is sent once more, the first call of
    * each script with its text.
    *
    * @return for each call its reply, or the {@link JedisDataException} that the server answered
    */
-  static List<Object> run(Connection connection, Deadline deadline, List<Call> calls)
+  private static List<Object> run(Connection connection, Deadline deadline, List<Call> calls)
       throws StoreException {
     return inTime(connection, deadline, timed -> {
       List<Object> replies = pipeline(timed, calls, Call::bySha);

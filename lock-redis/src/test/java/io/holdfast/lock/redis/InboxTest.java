@@ -9,7 +9,6 @@ import io.holdfast.lock.spi.TimeSource;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
-import java.time.Duration;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
@@ -60,7 +59,8 @@ class InboxTest {
     Primaries none = key -> {
       throw new AssertionError("Without waiters there is nothing to subscribe to");
     };
-    try (Inbox inbox = new Inbox(none, TimeSource.system(), "holdfast", threads)) {
+    try (Inbox inbox =
+        new Inbox(none, TimeSource.system(), Stores.STORE_TIMEOUT, "holdfast", threads)) {
       // It has a place in line, so the engine must withdraw it.
       assertThatExceptionOfType(StoreException.class)
           .isThrownBy(inbox::listen)
@@ -82,6 +82,7 @@ class InboxTest {
         Inbox inbox = new Inbox(
             key -> pool,
             time,
+            Stores.STORE_TIMEOUT,
             "holdfast",
             task -> Daemons.thread("inbox-of-a-mute-server", task))) {
       mute.setSoTimeout((int) Stores.PATIENCE.toMillis());
@@ -93,7 +94,7 @@ class InboxTest {
         assertThat(first.getInputStream().read())
             .as("the first byte of SUBSCRIBE")
             .isEqualTo('*');
-        time.advance(Duration.ofSeconds(11));
+        time.advance(Stores.STORE_TIMEOUT.plusSeconds(5));
         inbox.listen();
         mute.accept().close();
       }

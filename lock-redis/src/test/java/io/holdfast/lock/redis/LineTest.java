@@ -126,9 +126,10 @@ class LineTest {
     assertThat(next.number())
         .isGreaterThan(held.number())
         .isEqualTo(first.inspect(key).orElseThrow().number());
-    assertThat(next.validFor()).isEqualTo(RedisStore.TURN_LASTS);
+    assertThat(next.validFor()).isEqualTo(RedisStore.turnLasts(Stores.STORE_TIMEOUT));
     assertThat(second.renew(List.of(next))).containsExactly(new Renewal.Renewed(Stores.TTL));
-    assertThat(first.inspect(key).orElseThrow().remaining()).isGreaterThan(RedisStore.TURN_LASTS);
+    assertThat(first.inspect(key).orElseThrow().remaining())
+        .isGreaterThan(RedisStore.turnLasts(Stores.STORE_TIMEOUT));
     assertThat(second.release(next, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
   }
 
@@ -236,7 +237,7 @@ class LineTest {
     assertThat(first.release(held, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
     // It was given the lock, and does not claim it.
     assertThat(first.inspect(key).orElseThrow().remaining())
-        .isLessThanOrEqualTo(RedisStore.TURN_LASTS);
+        .isLessThanOrEqualTo(RedisStore.turnLasts(Stores.STORE_TIMEOUT));
     assertThat(alive.awaitGrant().number()).isGreaterThan(held.number());
     // If it wakes up after all, it stands in line again.
     assertThat(dead.ticket().poll()).isInstanceOf(Ticket.Waiting.class);

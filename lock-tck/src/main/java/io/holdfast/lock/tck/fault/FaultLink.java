@@ -25,6 +25,7 @@ abstract class FaultLink implements Link {
   boolean refusing;
   int repliesToDrop;
   long requests;
+  long connectionsMade;
   private final Map<Direction, Long> delayNanos = new EnumMap<>(Direction.class);
   private final Deque<AutoCloseable> closeables = new ArrayDeque<>();
 
@@ -72,6 +73,11 @@ abstract class FaultLink implements Link {
   @Override
   public long requests() {
     return locked(() -> requests);
+  }
+
+  @Override
+  public long connectionsMade() {
+    return locked(() -> connectionsMade);
   }
 
   @Override

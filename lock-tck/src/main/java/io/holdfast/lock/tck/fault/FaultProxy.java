@@ -178,6 +178,7 @@ public final class FaultProxy extends FaultLink implements Link {
     Connection connection = new Connection(client, upstream);
     boolean admitted = locked(() -> !refusing && !closed && connections.add(connection));
     if (admitted) {
+      change(() -> connectionsMade++);
       connection.start();
     } else {
       connection.reset();

@@ -56,6 +56,12 @@ public interface Link extends AutoCloseable {
    */
   long requests();
 
+  /**
+   * Returns the number of connections that were made over the link so far; zero if its store has no
+   * network.
+   */
+  long connectionsMade();
+
   /** Registers a resource to be closed after the link; the last one registered is closed first. */
   void onClose(AutoCloseable resource);
 

@@ -6,7 +6,9 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import io.holdfast.lock.Lease;
 import io.holdfast.lock.LeaseState;
 import io.holdfast.lock.LockClient;
+import io.holdfast.lock.LockListener;
 import io.holdfast.lock.LockLostException;
+import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.LockStoreException;
 import io.holdfast.lock.tck.Capability;
 import io.holdfast.lock.tck.GuardedWrites;
@@ -17,10 +19,14 @@ import io.holdfast.lock.tck.fault.Link;
 import io.holdfast.lock.tck.process.ChildProcess;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
-/** Chapter 9: crashes, restarts and clocks. */
+/** Chapter 9: crashes, restarts, clocks, and stores that are slow. */
 public abstract class CrashRules extends RuleTest {
+  /** The store timeout of tests whose store is slow: long beside the pauses of a busy machine. */
+  private static final Duration SLOW_STORE_TIMEOUT = Duration.ofSeconds(6);
 
   /** Called by JUnit. */
   protected CrashRules() {}
@@ -287,5 +293,70 @@ public abstract class CrashRules extends RuleTest {
     assertThat(lease.isHeld()).isFalse();
     lease.close();
     take(client().get(lease.name())).close();
+  }
+
+  @Rule("L-9.7")
+  @Requires(Capability.FAULTS)
+  @Test
+  void aStoreThatAnswersLateCostsTimeAndNothingElse() {
+    Link link = link();
+    AtomicInteger renewals = new AtomicInteger();
+    LockListener counting = new LockListener() {
+      @Override
+      public void renewed(LeaseEvent event) {
+        renewals.incrementAndGet();
+      }
+    };
+    List<LockClient> clients = Stream.generate(() -> client(
+            link,
+            builder -> builder
+                .storeTimeout(SLOW_STORE_TIMEOUT)
+                .defaultOptions(LockOptions.renewed(SLOW_STORE_TIMEOUT.multipliedBy(3)))
+                .addListener(counting)))
+        .limit(2)
+        .toList();
+    // Slow enough for the threads to need their connections at the same time.
+    delay(link, SLOW_STORE_TIMEOUT.dividedBy(60));
+    Lease lease = useEverything(clients, 3);
+    long connections = link.connectionsMade();
+
+    delay(link, SLOW_STORE_TIMEOUT.dividedBy(4));
+    useEverything(clients, 2).close();
+    int before = renewals.get();
+    eventually("the lease is renewed", LONG, () -> renewals.get() > before);
+    assertThat(lease.state()).isEqualTo(LeaseState.HELD);
+    lease.close();
+    // A pool may open some of its own accord.
+    assertThat(link.connectionsMade() - connections)
+        .as("connections that were opened since answers came late")
+        .isLessThanOrEqualTo(2);
+  }
+
+  /** Sets the time from a request to its answer. */
+  private static void delay(Link link, Duration roundTrip) {
+    link.delay(Link.Direction.REQUESTS, roundTrip.dividedBy(2));
+    link.delay(Link.Direction.REPLIES, roundTrip.dividedBy(2));
+  }
+
+  /**
+   * Takes free locks of the first client on some threads at once, and has the second wait for one
+   * until that is released. Returns a lease.
+   */
+  private Lease useEverything(List<LockClient> clients, int threads) {
+    Lease handedOver = take(clients.get(0).get(freshName()));
+    Worker<Boolean> waiting =
+        startStep(() -> clients.get(1).get(handedOver.name()).lock().close());
+    List<Worker<Boolean>> working = Stream.generate(() -> startStep(() -> {
+          for (int i = 0; i < 3; i++) {
+            take(clients.get(0).get(freshName())).close();
+          }
+        }))
+        .limit(threads)
+        .toList();
+    working.forEach(worker -> worker.get(LONG));
+    Lease lease = take(clients.get(0).get(freshName()));
+    handedOver.close();
+    waiting.get(LONG);
+    return lease;
   }
 }

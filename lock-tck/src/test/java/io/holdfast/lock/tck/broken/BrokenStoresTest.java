@@ -930,6 +930,38 @@ class BrokenStoresTest {
         guard((real, log, lease, beforeEffect) -> lease.verify()));
   }
 
+  // ---- a slow store
+
+  @Test
+  void aStoreThatGivesUpAnAcquireBeforeItsTimeIsCaught() {
+    assertCaught(
+        "L-9.7 aStoreThatAnswersLateCostsTimeAndNothingElse",
+        "gave up",
+        engine(in("tryAcquire", (LockStore real, Claim claim) -> {
+          long beganNanos = System.nanoTime();
+          Optional<Grant> grant = real.tryAcquire(claim);
+          if (System.nanoTime() - beganNanos > TimeUnit.SECONDS.toNanos(1)) {
+            throw StoreException.unanswered("gave up", null);
+          }
+          return grant;
+        })));
+  }
+
+  @Test
+  void aStoreThatGivesUpARenewalBeforeItsTimeIsCaught() {
+    assertCaught(
+        "L-9.7 aStoreThatAnswersLateCostsTimeAndNothingElse",
+        "the lease is renewed",
+        engine(in("renew", (LockStore real, List<Grant> grants) -> {
+          long beganNanos = System.nanoTime();
+          List<Renewal> renewals = real.renew(grants);
+          if (System.nanoTime() - beganNanos > TimeUnit.SECONDS.toNanos(1)) {
+            throw StoreException.unanswered("gave up", null);
+          }
+          return renewals;
+        })));
+  }
+
   // ---- close, and the kit itself
 
   @Test
