@@ -5,11 +5,14 @@ import io.holdfast.lock.spi.StoreException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
 import org.apache.zookeeper.Op;
 import org.apache.zookeeper.OpResult;
 import org.apache.zookeeper.ZooKeeper;
+import org.apache.zookeeper.data.Stat;
 
 /**
  * Confirms that nodes exist, with a {@code multi} of {@code check} operations for as many as fit
@@ -57,6 +60,7 @@ final class Confirmer {
    *     are none
    */
   private Duration confirmBatch(List<OwnNode> batch, Deadline deadline) throws StoreException {
+    boolean anyGone = false;
     while (true) {
       ZooKeeper zk = wire.handle();
       long session = zk.getSessionId();
@@ -78,11 +82,33 @@ final class Confirmer {
         batch.clear();
       } else if (answer.isAbsent()) {
         batch.remove(Wire.firstFailed(answer));
+        if (anyGone) {
+          removeGone(zk, batch, deadline);
+        }
+        anyGone = true;
       } else if (answer.isConnectionLost()) {
         trust.noteDisconnected(request);
         wire.pauseBeforeRetry(answer, deadline);
       } else {
         throw answer.failure();
+      }
+    }
+  }
+
+  /**
+   * Removes the nodes that are gone, of which there seem to be several: a request for each would
+   * take too long. A session never sees an earlier state than it saw before, so any server is
+   * believed that one of its nodes is gone.
+   */
+  private void removeGone(ZooKeeper zk, List<OwnNode> batch, Deadline deadline)
+      throws StoreException {
+    List<CompletableFuture<Answer<Stat>>> answers =
+        batch.stream().map(node -> Wire.stat(zk, node.path())).toList();
+    Iterator<OwnNode> nodes = batch.iterator();
+    for (CompletableFuture<Answer<Stat>> answer : answers) {
+      OwnNode unused = nodes.next();
+      if (wire.await(answer, deadline).isAbsent()) {
+        nodes.remove();
       }
     }
   }

@@ -360,6 +360,29 @@ class StoreTest extends ServerTest {
   }
 
   @Test
+  void manyGrantsThatWereFreedAtOnceCostARenewalOnlyAFewRoundTrips() throws Exception {
+    FaultProxy proxy = openProxy();
+    ZooKeeperStore own = closeLater(Stores.open(openFramework(proxy)));
+    List<Grant> grants = new ArrayList<>();
+    for (int i = 0; i < 60; i++) {
+      grants.add(Stores.take(own, Stores.claim(Stores.freshName())));
+    }
+    for (Grant grant : grants.subList(0, 50)) {
+      assertThat(store.forceRelease(grant.claim().key(), grant.number())).isTrue();
+    }
+    long before = proxy.requests();
+    List<Renewal> renewals = own.renew(grants);
+    assertThat(proxy.requests() - before)
+        .as("round trips; a few more if the reads come in several packets")
+        .isLessThan(20);
+    assertThat(renewals.subList(0, 50)).containsOnly(new Renewal.Lost());
+    assertThat(renewals.subList(50, 60)).hasOnlyElementsOfType(Renewal.Renewed.class);
+    for (Grant grant : grants.subList(50, 60)) {
+      assertThat(own.release(grant, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
+    }
+  }
+
+  @Test
   void aGrantIsTrustedForHalfOfTheSessionsTimeoutAtMost() throws Exception {
     Grant grant =
         Stores.take(store, Stores.claim(Stores.freshName(), Duration.ofMinutes(5), Duration.ZERO));
