@@ -95,8 +95,8 @@ final class QuorumStore implements LockStore {
       voters.add(new Voter(
           server,
           storeTimeout,
-          lane ->
-              Daemons.pool(threadName + '-' + lane.name().toLowerCase(Locale.ROOT), lane.threads)));
+          lane -> Daemons.pool(
+              threadName + '-' + lane.name().toLowerCase(Locale.ROOT), lane.threads(pool))));
     }
   }
 

@@ -15,6 +15,8 @@ import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Function;
+import redis.clients.jedis.Connection;
+import redis.clients.jedis.util.Pool;
 
 /**
  * One server of a quorum, asked on threads of its own, so that a server that does not answer delays
@@ -24,30 +26,34 @@ import java.util.function.Function;
  * <p>Threads: safe for use by any number of threads.
  */
 final class Voter {
+  /** The most threads of a lane, however large the pool is. */
+  private static final int THREADS_MAX = 32;
+
   /**
    * A group of threads. A question waits for those of its own lane only, and for earlier ones about
    * the same attempt.
    */
   enum Lane {
-    /**
-     * Attempts to get a lock, all of their rounds, and requests that only look: any number; most
-     * may wait for the pool.
-     */
-    ACQUIRE(2),
+    /** Attempts to get a lock, all of their rounds, and requests that only look: any number. */
+    ACQUIRE,
 
     /** Calls about a grant that somebody has, and withdrawals of whole attempts. */
-    GRANT(2),
+    GRANT,
 
     /** Renewals, which must come in time however many grants are given back. */
-    RENEWAL(1),
+    RENEWAL,
 
     /** Lists of locks, for which a server looks through all of its keys. */
-    LIST(2);
+    LIST;
 
-    final int threads;
-
-    Lane(int threads) {
-      this.threads = threads;
+    /** Returns the number of threads: as many as can get a connection, where there are many. */
+    int threads(Pool<Connection> pool) {
+      return switch (this) {
+        case ACQUIRE, GRANT ->
+          pool.getMaxTotal() < 1 ? THREADS_MAX : Math.min(pool.getMaxTotal(), THREADS_MAX);
+        case RENEWAL -> 1;
+        case LIST -> 2;
+      };
     }
   }
 

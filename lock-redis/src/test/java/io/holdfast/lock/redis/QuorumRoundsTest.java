@@ -37,6 +37,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
+import redis.clients.jedis.Connection;
 import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.RedisClient;
 
@@ -67,6 +68,35 @@ class QuorumRoundsTest {
     if (servers != null) {
       clients.forEach(RedisClient::close);
       servers.close();
+    }
+  }
+
+  @Test
+  void asManyAskASlowServerAtOnceAsItsPoolHasConnections() throws Exception {
+    int threads = 8;
+    ExecutorService asking = Executors.newFixedThreadPool(threads);
+    HostAndPort address = servers.address(0);
+    try (FaultProxy way = FaultProxy.open(address.getHost(), address.getPort());
+        RedisClient first = RedisAccess.client(new HostAndPort(way.host(), way.port()), threads);
+        LockStore store =
+            RedisLocks.quorum(List.of(first, clients.get(1), clients.get(2))).openStore(PATIENT)) {
+      List<Connection> open = IntStream.range(0, threads)
+          .mapToObj(i -> first.getPool().getResource())
+          .toList();
+      open.forEach(Connection::close);
+      way.hold(Link.Direction.REPLIES);
+      long before = way.requests();
+      List<Future<Grant>> grants = IntStream.range(0, threads)
+          .mapToObj(i -> asking.submit(
+              () -> store.tryAcquire(Stores.claim(Stores.freshKey())).orElseThrow()))
+          .toList();
+      Stores.await("all are asked", () -> way.requests() - before == threads);
+      way.heal();
+      for (Future<Grant> grant : grants) {
+        grant.get(Stores.PATIENCE.toSeconds(), TimeUnit.SECONDS);
+      }
+    } finally {
+      asking.shutdownNow();
     }
   }
 
