@@ -124,6 +124,33 @@ class StoreFailureTest extends EngineTest {
     Eventually.await("the name to be free", () -> store.holder("x").isEmpty());
   }
 
+  /** L-6.14. */
+  @Test
+  void aNameIsNotBusyBecauseOfAnEarlierAttemptOfTheSameClient() throws Exception {
+    store.loseNextAnswer(TRY_ACQUIRE);
+    store.failNext(WITHDRAW);
+    assertThatThrownBy(() -> held("x")).isInstanceOf(LockStoreException.class);
+    store.awaitCount(WITHDRAW, 1);
+    settle();
+    assertThat(store.holder("x")).isPresent();
+
+    assertThat(lock("x").tryLock()).isPresent();
+  }
+
+  /** L-6.14. */
+  @Test
+  void whetherANameIsBusyIsNotKnownWhileAnEarlierAttemptCannotBeWithdrawn() throws Exception {
+    store.loseNextAnswer(TRY_ACQUIRE);
+    store.failNext(WITHDRAW);
+    store.failNext(WITHDRAW);
+    assertThatThrownBy(() -> held("x")).isInstanceOf(LockStoreException.class);
+    store.awaitCount(WITHDRAW, 1);
+    settle();
+
+    assertThatThrownBy(() -> lock("x").tryLock()).isInstanceOf(LockStoreException.class);
+    assertThat(lock("x").tryLock()).isPresent();
+  }
+
   @Test
   void aRequestThatCertainlyChangedNothingIsNotWithdrawn() {
     store.failNext(TRY_ACQUIRE);

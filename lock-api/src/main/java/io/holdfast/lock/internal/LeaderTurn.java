@@ -193,11 +193,12 @@ final class LeaderTurn {
   }
 
   /**
-   * Asks until there is a result: again if the place in the line is gone, or the grant was over
-   * before it arrived.
+   * Asks until there is a result: again if the place in the line is gone, if the grant was over
+   * before it arrived, or if what has the lock can be an earlier attempt of this client.
    */
   private Waiter.News ask() throws StoreException, InterruptedException {
     long pauseNanos = 0;
+    boolean settled = false;
     while (true) {
       client.requireOpen(request.key().name());
       Claim claim = client.claims.next(request);
@@ -215,6 +216,11 @@ final class LeaderTurn {
           acquiring.waiting();
           Ticket.Status status = storeWait.await(queued.ticket(), queued.recheckAfter());
           if (status instanceof Ticket.Waiting) {
+            if (!settled && settleEarlier()) {
+              settled = true;
+              leaveLine();
+              continue;
+            }
             news = new Waiter.Taken(queued.ticket().holder().orElse(null));
             return news;
           } else if (status instanceof Ticket.Gone) {
@@ -234,6 +240,10 @@ final class LeaderTurn {
       } else {
         grant = call(claim, client.store::tryAcquire).orElse(null);
         if (grant == null) {
+          if (!settled && settleEarlier()) {
+            settled = true;
+            continue;
+          }
           news = new Waiter.Taken(null);
           return news;
         }
@@ -243,6 +253,15 @@ final class LeaderTurn {
         return held;
       }
     }
+  }
+
+  /**
+   * Ends what earlier attempts and releases of this client, to which the store gave no answer, have
+   * left of this name; returns whether there was anything. Another try then tells whether somebody
+   * else has the lock.
+   */
+  private boolean settleEarlier() throws StoreException {
+    return StoreCalls.call(() -> client.cleanup.settle(request.key()));
   }
 
   /**

@@ -6,6 +6,7 @@ import io.holdfast.lock.internal.task.Workers;
 import io.holdfast.lock.internal.time.Nanos;
 import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Grant;
+import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.LockStore;
 import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.StoreException;
@@ -110,6 +111,23 @@ public final class Cleanup {
   public void leaveLineLater(Ticket ticket, Claim claim) {
     // Never fails, so it is never repeated: what can't be left is withdrawn.
     begin(new CleanupTask(claim, Nanos.of(claim.ttl()), List.of(), () -> leaveLine(ticket, claim)));
+  }
+
+  /**
+   * Does now, on this thread, what is to be done about a key. The background does it again.
+   *
+   * @return whether there was anything
+   * @throws StoreException it is not known whether something of this client is left at the store
+   */
+  public boolean settle(LockKey key) throws StoreException {
+    boolean any = false;
+    for (CleanupTask task : open) {
+      if (task.claim.key().equals(key)) {
+        task.call.run();
+        any = true;
+      }
+    }
+    return any;
   }
 
   private void begin(CleanupTask task) {

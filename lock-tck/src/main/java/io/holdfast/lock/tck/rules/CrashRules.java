@@ -343,7 +343,7 @@ public abstract class CrashRules extends RuleTest {
    * until that is released. Returns a lease.
    */
   private Lease useEverything(List<LockClient> clients, int threads) {
-    Lease handedOver = take(clients.get(0).get(freshName()));
+    Lease handedOver = onAnotherThread(() -> take(clients.get(0).get(freshName())));
     Worker<Boolean> waiting =
         startStep(() -> clients.get(1).get(handedOver.name()).lock().close());
     List<Worker<Boolean>> working = Stream.generate(() -> startStep(() -> {

@@ -23,7 +23,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
-/** A store that passes every call on, and counts renewals. */
+/** A store that passes calls on, counts renewals, and loses what a test wants to be lost. */
 final class RecordingStore implements LockStore {
   private final LockStore store;
 
@@ -38,16 +38,23 @@ final class RecordingStore implements LockStore {
   private final AtomicLong renewals = new AtomicLong();
   private final AtomicLong renewalCalls = new AtomicLong();
   private final AtomicReference<@Nullable Runnable> beforeAnswer = new AtomicReference<>();
+  private volatile boolean withdrawalsFail;
 
   RecordingStore(LockStore store) {
     this.store = store;
   }
 
   /**
-   * Runs this once, after the next acquire was carried out and before its caller gets the answer.
+   * Runs this once, after the next acquire was carried out and before its caller gets the answer;
+   * if it throws, the answer is lost.
    */
   void beforeTheNextAnswer(Runnable body) {
     beforeAnswer.set(body);
+  }
+
+  /** Has withdrawals fail from now on, or no longer. */
+  void failWithdrawals(boolean fail) {
+    withdrawalsFail = fail;
   }
 
   /** Returns the number of groups of renewals. */
@@ -110,6 +117,9 @@ final class RecordingStore implements LockStore {
 
   @Override
   public void withdraw(Claim claim) throws StoreException {
+    if (withdrawalsFail) {
+      throw StoreException.refused("Withdrawals fail", null);
+    }
     store.withdraw(claim);
   }
 

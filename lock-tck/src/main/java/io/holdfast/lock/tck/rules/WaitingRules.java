@@ -600,6 +600,31 @@ public abstract class WaitingRules extends RuleTest {
     next.get().close();
   }
 
+  @Rule("L-6.14")
+  @Requires(Capability.TAP)
+  @Test
+  void aNameIsNotBusyBecauseOfAnAttemptWhoseAnswerWasLost() {
+    RecordingStore[] recorder = new RecordingStore[1];
+    LockClient client = tapped(
+        store -> recorder[0] = new RecordingStore(store),
+        builder -> builder.defaultOptions(lasting()));
+    String name = freshName();
+    recorder[0].failWithdrawals(true);
+    recorder[0].beforeTheNextAnswer(() -> {
+      throw new IllegalStateException("The answer was lost");
+    });
+    assertThatExceptionOfType(LockStoreException.class)
+        .isThrownBy(() -> client.get(name).tryLock().isPresent());
+    assertThatExceptionOfType(LockStoreException.class)
+        .as("what tryLock() ends with while the earlier attempt can't be withdrawn")
+        .isThrownBy(() -> client.get(name).tryLock().isPresent());
+    assertThatExceptionOfType(LockStoreException.class)
+        .as("what a wait ends with while the earlier attempts can't be withdrawn")
+        .isThrownBy(() -> client.get(name).lockWithin(quiet()));
+    recorder[0].failWithdrawals(false);
+    take(client.get(name)).close();
+  }
+
   /** A client whose machine seems to sleep while an answer of the store is on its way. */
   private final class Sleeper {
     private final SkewedTime time = new SkewedTime();

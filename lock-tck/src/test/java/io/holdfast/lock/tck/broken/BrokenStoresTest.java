@@ -785,6 +785,24 @@ class BrokenStoresTest {
     return new BrokenFixture().withSettings(builder -> builder.timeSource(TimeSource.system()));
   }
 
+  @Test
+  void aClientThatTakesItsOwnLostAttemptForAnotherHolderIsCaught() {
+    Set<String> lost = ConcurrentHashMap.newKeySet();
+    assertCaught(
+        "L-6.14 aNameIsNotBusyBecauseOfAnAttemptWhoseAnswerWasLost",
+        "while the earlier attempt can't be withdrawn",
+        locks("tryLock", (real, arguments, call) -> {
+          try {
+            return call.proceed(arguments);
+          } catch (LockStoreException e) {
+            if (lost.add(real.name())) {
+              throw e;
+            }
+            return Optional.empty();
+          }
+        }));
+  }
+
   // ---- release
 
   @Test
