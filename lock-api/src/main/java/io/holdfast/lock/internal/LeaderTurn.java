@@ -198,7 +198,7 @@ final class LeaderTurn {
    */
   private Waiter.News ask() throws StoreException, InterruptedException {
     long pauseNanos = 0;
-    boolean settled = false;
+    boolean withdrawn = false;
     while (true) {
       client.requireOpen(request.key().name());
       Claim claim = client.claims.next(request);
@@ -214,13 +214,10 @@ final class LeaderTurn {
           openClaim = claim;
           ticket = queued.ticket();
           acquiring.waiting();
+          // If it was one of these that had the lock, it is this one's turn now.
+          boolean unused = withdrawEarlier();
           Ticket.Status status = storeWait.await(queued.ticket(), queued.recheckAfter());
           if (status instanceof Ticket.Waiting) {
-            if (!settled && settleEarlier()) {
-              settled = true;
-              leaveLine();
-              continue;
-            }
             news = new Waiter.Taken(queued.ticket().holder().orElse(null));
             return news;
           } else if (status instanceof Ticket.Gone) {
@@ -240,8 +237,8 @@ final class LeaderTurn {
       } else {
         grant = call(claim, client.store::tryAcquire).orElse(null);
         if (grant == null) {
-          if (!settled && settleEarlier()) {
-            settled = true;
+          if (!withdrawn && withdrawEarlier()) {
+            withdrawn = true;
             continue;
           }
           news = new Waiter.Taken(null);
@@ -256,12 +253,11 @@ final class LeaderTurn {
   }
 
   /**
-   * Ends what earlier attempts and releases of this client, to which the store gave no answer, have
-   * left of this name; returns whether there was anything. Another try then tells whether somebody
-   * else has the lock.
+   * Withdraws earlier attempts of this client for this name, to which the store gave no answer: one
+   * of them may have the lock. Returns whether there were any.
    */
-  private boolean settleEarlier() throws StoreException {
-    return StoreCalls.call(() -> client.cleanup.settle(request.key()));
+  private boolean withdrawEarlier() throws StoreException {
+    return StoreCalls.call(() -> client.cleanup.withdrawUnanswered(request.key()));
   }
 
   /**

@@ -1,7 +1,7 @@
 package io.holdfast.lock.redis;
 
 import io.holdfast.lock.redis.Server.Answer;
-import io.holdfast.lock.redis.Server.Lane;
+import io.holdfast.lock.redis.Server.Beside;
 import io.holdfast.lock.redis.Server.Mode;
 import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.StoreException;
@@ -148,7 +148,8 @@ final class Delivery {
       return replies;
     } catch (JedisConnectionException e) {
       // If nothing was sent, the server could not be reached, and another try would take as long.
-      if (!mode.mayRepeat() || !mayHaveChanged || deadline.isOver()) {
+      // A socket counts whole milliseconds, and may give up in the last one.
+      if (!mode.mayRepeat() || !mayHaveChanged || deadline.leftMillis() <= 1) {
         throw e;
       }
     }
@@ -157,10 +158,10 @@ final class Delivery {
   }
 
   private List<Object> sendFirst() throws StoreException, PoolClosedException {
-    Lane lane = server.lane(pool, mode);
-    Wire.Use<List<Object>> use = connection -> sendOver(connection, calls, lane);
+    Beside beside = server.beside(pool, mode);
+    Wire.Use<List<Object>> use = connection -> sendOver(connection, calls, beside);
     if (mode == Mode.RENEWAL && pool.getTestOnBorrow()) {
-      return lane.own().use(deadline, use);
+      return beside.own().use(deadline, use);
     }
     Connection borrowed;
     try {
@@ -169,7 +170,7 @@ final class Delivery {
       if (mode.waitsForPool()) {
         throw Server.exhausted(pool, deadline, e);
       }
-      return lane.own().use(deadline, use);
+      return beside.own().use(deadline, use);
     } catch (StoreException e) {
       primaries.failed(key(), deadline);
       throw e;
@@ -183,7 +184,7 @@ final class Delivery {
 
   private List<Object> sendAnew(List<Call> again) throws StoreException, PoolClosedException {
     return server
-        .lane(pool, mode)
+        .beside(pool, mode)
         .own()
         .useNew(deadline, connection -> sendOver(connection, again, null));
   }
@@ -216,19 +217,19 @@ final class Delivery {
   /**
    * Sends calls, and reads the replies.
    *
-   * @param lane where a copy may be sent if the connection is silent; null of a new connection
+   * @param beside where a copy may be sent if the connection is silent; null of a new connection
    * @return for each call its reply, or the {@link JedisDataException} that the server answered
    * @throws JedisConnectionException the connection broke, and they may have been carried out
    */
-  private List<Object> sendOver(Connection connection, List<Call> sent, @Nullable Lane lane)
+  private List<Object> sendOver(Connection connection, List<Call> sent, @Nullable Beside beside)
       throws StoreException {
     repeated |= mayHaveChanged;
     mayHaveChanged = true;
     List<Object> replies;
-    if (lane == null || !mode.mayRepeat()) {
-      replies = Wire.exchange(connection, deadline, sent);
+    if (beside == null || !mode.mayRepeat()) {
+      replies = Wire.exchange(connection, deadline, sent, () -> {});
     } else {
-      Hedging.Answered answered = lane.hedging().run(connection, deadline, sent);
+      Hedging.Answered answered = beside.hedging().run(connection, deadline, sent);
       repeated |= answered.repeated();
       replies = answered.replies();
     }

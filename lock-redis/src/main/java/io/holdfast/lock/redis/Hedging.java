@@ -3,16 +3,18 @@ package io.holdfast.lock.redis;
 import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.StoreException;
 import java.time.Duration;
-import java.time.temporal.ChronoUnit;
+import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
@@ -26,6 +28,9 @@ import redis.clients.jedis.util.Pool;
  * connection that was idle can be dead without notice, or lead to a server that is no longer the
  * primary; a server that is slow answers on both. So the first connection is closed only if the
  * other has answered before it.
+ *
+ * <p>The sender waits for a copy that was sent, even if the first was answered before: so no copy
+ * comes after the request that undoes it, and a grant to the copy is not overlooked.
  *
  * <p>Copies go one after the other. Those of requests that were sent before the new connection was
  * opened share it.
@@ -42,7 +47,7 @@ final class Hedging implements AutoCloseable {
   /**
    * The number of times that the thread looks within the time that makes a request a silent one.
    */
-  private static final int LOOKS = 4;
+  private static final int LOOKS = 8;
 
   private final Pool<Connection> pool;
   private final long silentNanos;
@@ -58,7 +63,7 @@ final class Hedging implements AutoCloseable {
 
   /** Returns the time without an answer after which a request counts as silent, in whole ms. */
   static Duration silentAfter(Duration storeTimeout) {
-    return storeTimeout.dividedBy(PARTS_OF_STORE_TIMEOUT).truncatedTo(ChronoUnit.MILLIS);
+    return Duration.ofMillis(Math.max(1, storeTimeout.toMillis() / PARTS_OF_STORE_TIMEOUT));
   }
 
   /**
@@ -70,17 +75,18 @@ final class Hedging implements AutoCloseable {
   record Answered(List<Object> replies, boolean repeated) {}
 
   /**
-   * Sends calls over a connection, and waits for the answer to them or to their copy. If the copy's
-   * comes first, the connection is closed.
+   * Sends calls over a connection, and waits for the answer to them and to their copy, if one was
+   * sent. If the copy's comes first, the connection is closed.
    *
-   * @throws JedisConnectionException the connection broke, and no copy was answered
+   * @throws JedisConnectionException the connection broke, and no copy was answered; or the answer
+   *     was a "no", and that to the copy is not known
    */
   Answered run(Connection connection, Deadline deadline, List<Call> calls) throws StoreException {
     Request request = new Request(connection, deadline, calls);
-    requests.add(request);
-    watch();
     try {
-      return request.answered(Wire.exchange(connection, deadline, calls));
+      requests.add(request);
+      watch();
+      return request.answered(Wire.exchange(connection, deadline, calls, request::isAnswered));
     } catch (JedisConnectionException e) {
       return request.answeredByCopy(e);
     } finally {
@@ -129,8 +135,9 @@ final class Hedging implements AutoCloseable {
         }
         request.copyOver(copies.connection);
       }
-    } catch (StoreException | RuntimeException e) {
-      // There is no other connection, or it broke: the requests are given up by their senders.
+    } catch (Throwable e) {
+      // There is no other connection, or it broke: the requests are given up by their senders. An
+      // Error must not end the thread, on which later requests rely.
     } finally {
       close(copies);
     }
@@ -163,9 +170,11 @@ final class Hedging implements AutoCloseable {
     private enum State {
       /** No copy was sent. */
       ALONE,
-      /** A copy was sent, too, and neither was answered. */
+      /** A copy was sent, and neither was answered. */
       COPIED,
-      /** It was answered, or given up. */
+      /** The copy was answered, before the first. */
+      COPY_ANSWERED,
+      /** The first was answered, or the request is given up. */
       OVER
     }
 
@@ -186,6 +195,11 @@ final class Hedging implements AutoCloseable {
       return state.get() == State.ALONE;
     }
 
+    /** Notes that the first was answered, so that no copy is needed. */
+    void isAnswered() {
+      state.compareAndSet(State.ALONE, State.OVER);
+    }
+
     /** Ends the request; its connection is not closed from now on. */
     void end() {
       state.set(State.OVER);
@@ -195,28 +209,45 @@ final class Hedging implements AutoCloseable {
      * Sends a copy, unless that is no longer needed. If its answer comes first, wakes the sender.
      */
     void copyOver(Connection connection) throws StoreException {
-      if (!state.compareAndSet(State.ALONE, State.COPIED)) {
+      if (deadline.isOver() || !state.compareAndSet(State.ALONE, State.COPIED)) {
         return;
       }
       try {
-        List<Object> replies = Wire.exchange(connection, deadline, calls);
-        if (state.compareAndSet(State.COPIED, State.OVER)) {
-          copy.complete(replies);
+        List<Object> replies = Wire.exchange(connection, deadline, calls, () -> {});
+        boolean isFaster = state.compareAndSet(State.COPIED, State.COPY_ANSWERED);
+        copy.complete(replies);
+        if (isFaster) {
           Wire.closeQuietly(first);
         }
-      } catch (StoreException | RuntimeException | Error e) {
+      } catch (Throwable e) {
         copy.completeExceptionally(e);
         throw e;
       }
     }
 
-    /** Takes in the answer to the first copy. */
+    /** Takes in the answer to the first. A "no" counts only if the copy was told the same. */
     Answered answered(List<Object> replies) {
       State before = state.getAndSet(State.OVER);
-      if (before == State.OVER) {
-        Wire.closeQuietly(first); // As the other answer, which came at the same time, does.
+      if (before == State.ALONE || before == State.OVER) {
+        return new Answered(replies, false);
       }
-      return new Answered(replies, before != State.ALONE);
+      if (before == State.COPY_ANSWERED) {
+        Wire.closeQuietly(first); // So does the thread that sent the copy.
+      }
+      List<Object> merged = new ArrayList<>(replies);
+      if (replies.stream().anyMatch(Reply::isNo)) {
+        List<Object> copied = copied()
+            .orElseThrow(
+                () -> new JedisConnectionException("A copy of the request was not answered"));
+        for (int i = 0; i < merged.size(); i++) {
+          if (Reply.isNo(merged.get(i))) {
+            merged.set(i, copied.get(i));
+          }
+        }
+      } else {
+        var unused = copied(); // Only so that it does not come late.
+      }
+      return new Answered(merged, true);
     }
 
     /**
@@ -225,16 +256,21 @@ final class Hedging implements AutoCloseable {
      * @throws JedisConnectionException there is no copy, or no answer to it
      */
     Answered answeredByCopy(JedisConnectionException failure) {
-      if (!state.compareAndSet(State.ALONE, State.OVER)) {
+      State before = state.getAndSet(State.OVER);
+      Optional<List<Object>> replies =
+          before == State.COPIED || before == State.COPY_ANSWERED ? copied() : Optional.empty();
+      return new Answered(replies.orElseThrow(() -> failure), true);
+    }
+
+    /** Waits for the answer to the copy; empty if there is none. */
+    private Optional<List<Object>> copied() {
+      return deadline.<Optional<List<Object>>, RuntimeException>awaitUninterruptibly(left -> {
         try {
-          List<Object> replies = deadline.<List<Object>, Exception>awaitUninterruptibly(
-              left -> copy.get(left, TimeUnit.NANOSECONDS));
-          return new Answered(replies, true);
-        } catch (Exception e) {
-          failure.addSuppressed(e);
+          return Optional.of(copy.get(left, TimeUnit.NANOSECONDS));
+        } catch (ExecutionException | TimeoutException e) {
+          return Optional.empty();
         }
-      }
-      throw failure;
+      });
     }
   }
 }

@@ -125,8 +125,9 @@ final class RedisStore implements LockStore {
 
   @Override
   public Optional<Grant> tryAcquire(Claim claim) throws StoreException {
-    // Busy is final even if repeated: the first request's connection was closed; should it come
-    // late all the same, the name is taken for one TTL at most (L-6.9).
+    // Busy is final even if repeated: either all requests were answered, or the first one's
+    // connection was closed; should it come late all the same, the name is taken for one TTL at
+    // most (L-6.9).
     return ask(claim) instanceof Asked.Granted granted
         ? Optional.of(granted.grant())
         : Optional.empty();
@@ -210,11 +211,12 @@ final class RedisStore implements LockStore {
   /**
    * Returns the length of a turn: the TTL of a lock that was handed over, until its new holder
    * renews it. The holder may have died while it waited. It counts its turn from when its last poll
-   * was sent; so a turn is the time between polls, and the time of a slow round trip. Without
-   * another poll, a waiter keeps its place for as long, and the time between polls once more.
+   * was sent; so a turn is the time between polls, that of a slow round trip, and that after which
+   * a silent renewal is sent once more. Without another poll, a waiter keeps its place for as long,
+   * and the time between polls once more.
    */
   static Duration turnLasts(Duration storeTimeout) {
-    Duration turn = RECHECK_AFTER.plus(Hedging.silentAfter(storeTimeout));
+    Duration turn = RECHECK_AFTER.plus(Hedging.silentAfter(storeTimeout).multipliedBy(2));
     return Collections.max(List.of(TURN_LASTS_MIN, turn));
   }
 

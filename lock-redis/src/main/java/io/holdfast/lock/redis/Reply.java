@@ -46,6 +46,15 @@ final class Reply {
             && (Failures.isOfAFormerPrimary(e) || Failures.isOfALostLease(e)));
   }
 
+  /** Whether a reply refuses what was asked for: it is doubtful, or another owner has the lock. */
+  static boolean isNo(@Nullable Object reply) {
+    return isDoubtful(reply)
+        || (reply instanceof List<?> busy
+            && busy.size() == 2
+            && busy.get(0) instanceof Long
+            && !isGrant(reply));
+  }
+
   static String text(@Nullable Object reply) {
     return reply instanceof byte[] bytes ? new String(bytes, StandardCharsets.UTF_8) : "";
   }

@@ -44,7 +44,7 @@ final class Server implements AutoCloseable {
   final Primaries primaries;
   private final Duration storeTimeout;
   private final String threadName;
-  private final Map<Pool<Connection>, Lanes> lanes = new ConcurrentHashMap<>();
+  private final Map<Pool<Connection>, BesidePool> beside = new ConcurrentHashMap<>();
   private final ThreadPoolExecutor returns;
   private volatile boolean closed;
 
@@ -327,42 +327,43 @@ final class Server implements AutoCloseable {
    * Returns what is beside a pool for this mode. The first time for a pool, makes it, and closes
    * that of pools that were closed.
    */
-  Lane lane(Pool<Connection> pool, Mode mode) {
-    Lanes found = lanes.get(pool);
+  Beside beside(Pool<Connection> pool, Mode mode) {
+    BesidePool found = beside.get(pool);
     return (found == null ? open(pool) : found).of(mode);
   }
 
-  private Lanes open(Pool<Connection> pool) {
-    lanes.forEach((other, beside) -> {
+  private BesidePool open(Pool<Connection> pool) {
+    beside.forEach((other, its) -> {
       if (other.isClosed()) {
-        beside.close();
-        lanes.remove(other);
+        its.close();
+        beside.remove(other);
       }
     });
-    Lanes made = lanes.computeIfAbsent(pool, key -> new Lanes(openLane(key), openLane(key)));
+    BesidePool made = beside.computeIfAbsent(
+        pool, key -> new BesidePool(open(key, "-hedge-renewal"), open(key, "-hedge")));
     if (closed) {
       made.close(); // close() may have run before this was added.
     }
     return made;
   }
 
-  private Lane openLane(Pool<Connection> pool) {
-    return new Lane(
+  private Beside open(Pool<Connection> pool, String threadKind) {
+    return new Beside(
         new OwnConnection(pool, TimeSource.system()),
-        new Hedging(pool, storeTimeout, threadName + "-hedge"));
+        new Hedging(pool, storeTimeout, threadName + threadKind));
   }
 
   /** What requests have beside the user's pool. */
-  record Lane(OwnConnection own, Hedging hedging) {
+  record Beside(OwnConnection own, Hedging hedging) {
     void close() {
       own.close();
       hedging.close();
     }
   }
 
-  /** Two lanes, so that a renewal waits for no other request. */
-  private record Lanes(Lane renewals, Lane others) {
-    Lane of(Mode mode) {
+  /** What is beside one pool: once for renewals, so that they wait for no other request. */
+  private record BesidePool(Beside renewals, Beside others) {
+    Beside of(Mode mode) {
       return mode == Mode.RENEWAL ? renewals : others;
     }
 
@@ -375,7 +376,7 @@ final class Server implements AutoCloseable {
   @Override
   public void close() {
     closed = true;
-    lanes.values().forEach(Lanes::close);
+    beside.values().forEach(BesidePool::close);
     returns.shutdown(); // What is under way goes on.
   }
 }

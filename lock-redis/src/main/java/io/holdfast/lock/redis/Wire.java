@@ -37,10 +37,12 @@ final class Wire {
    * Sends calls, and reads the replies. If the first one asks for a lock that replicas must have,
    * and was granted it, waits for the replicas too.
    *
+   * @param answered called when the server itself has answered
    * @return for each call its reply, or the {@link JedisDataException} that the server answered
    * @throws JedisConnectionException the connection broke, and they may have been carried out
    */
-  static List<Object> exchange(Connection connection, Deadline deadline, List<Call> calls)
+  static List<Object> exchange(
+      Connection connection, Deadline deadline, List<Call> calls, Runnable answered)
       throws StoreException {
     List<Object> replies;
     try {
@@ -49,6 +51,7 @@ final class Wire {
       // The answer to ASKING; nothing else was sent.
       replies = new ArrayList<>(Collections.nCopies(calls.size(), e));
     }
+    answered.run();
     Replicas replicas = calls.get(0).replicas();
     // WAIT covers any grant, also one handed over or asked for again: acquire.lua wrote something.
     if (replicas != null && Reply.isGrant(replies.get(0))) {

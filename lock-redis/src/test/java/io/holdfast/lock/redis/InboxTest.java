@@ -24,7 +24,7 @@ import redis.clients.jedis.RedisClient;
 
 /** The connection on which waiters hear, to a server that takes it and never says a word. */
 class InboxTest {
-  private static final class Connections extends BasePooledObjectFactory<Connection> {
+  static final class Connections extends BasePooledObjectFactory<Connection> {
     private final HostAndPort address;
 
     Connections(ServerSocket server) {

@@ -10,6 +10,7 @@ import io.holdfast.lock.tck.fault.FaultProxy;
 import io.holdfast.lock.tck.fault.Link;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -95,15 +96,26 @@ class SlowServerTest {
     for (int i = 0; i < THREADS; i++) {
       lent.add(redis.getPool().getResource());
     }
-    // On our own connections, as the pool has none.
-    assertThat(store.release(first, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
-    way.silence();
-    Future<ReleaseOutcome> release = threads.submit(() -> store.release(second, Duration.ZERO));
-    assertThat(store.renew(List.of(renewed))).containsExactly(new Renewal.Renewed(Stores.TTL));
-    assertThat(release).isNotDone();
-    assertThat(release.get(Stores.PATIENCE.toSeconds(), TimeUnit.SECONDS))
-        .isEqualTo(ReleaseOutcome.RELEASED);
-    lent.forEach(Connection::close);
+    try {
+      // On our own connections, as the pool has none.
+      assertThat(store.release(first, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
+      way.silence();
+      Future<ReleaseOutcome> release = threads.submit(() -> store.release(second, Duration.ZERO));
+      Stores.await("the release waits for its answer", SlowServerTest::isAnswerAwaited);
+      assertThat(store.renew(List.of(renewed))).containsExactly(new Renewal.Renewed(Stores.TTL));
+      assertThat(release).isNotDone();
+      assertThat(release.get(Stores.PATIENCE.toSeconds(), TimeUnit.SECONDS))
+          .isEqualTo(ReleaseOutcome.RELEASED);
+    } finally {
+      lent.forEach(Connection::close);
+    }
+  }
+
+  private static boolean isAnswerAwaited() {
+    return Thread.getAllStackTraces().values().stream()
+        .flatMap(Arrays::stream)
+        .anyMatch(frame -> frame.getClassName().equals(Wire.class.getName())
+            && frame.getMethodName().equals("exchange"));
   }
 
   private Grant grant() throws Exception {

@@ -72,7 +72,7 @@ public final class Cleanup {
    */
   public void release(Grant grant, Duration lasts, Duration holdFor) {
     long heldUntilNanos = time.nanos() + Nanos.of(holdFor);
-    begin(new CleanupTask(grant.claim(), Nanos.of(lasts), List.of(), () -> {
+    begin(new CleanupTask(grant.claim(), false, Nanos.of(lasts), List.of(), () -> {
       long leftNanos = Math.max(0, heldUntilNanos - time.nanos());
       ReleaseOutcome outcome = store.release(grant, Duration.ofNanos(leftNanos));
       log.info(
@@ -92,6 +92,7 @@ public final class Cleanup {
         Math.max(Math.min(ttlNanos, LATE_TIMEOUTS_MAX * storeTimeoutNanos), 2 * storeTimeoutNanos);
     begin(new CleanupTask(
         claim,
+        true,
         lateNanos + ttlNanos,
         List.of(nowNanos + storeTimeoutNanos, nowNanos + lateNanos),
         () -> store.withdraw(claim)));
@@ -110,20 +111,27 @@ public final class Cleanup {
   /** Leaves a store's line like {@link #leaveLine}, but on another thread. */
   public void leaveLineLater(Ticket ticket, Claim claim) {
     // Never fails, so it is never repeated: what can't be left is withdrawn.
-    begin(new CleanupTask(claim, Nanos.of(claim.ttl()), List.of(), () -> leaveLine(ticket, claim)));
+    begin(new CleanupTask(
+        claim, true, Nanos.of(claim.ttl()), List.of(), () -> leaveLine(ticket, claim)));
   }
 
   /**
-   * Does now, on this thread, what is to be done about a key. The background does it again.
+   * Withdraws now, on this thread, the claims of this key whose withdrawal was not answered yet.
    *
-   * @return whether there was anything
-   * @throws StoreException it is not known whether something of this client is left at the store
+   * @return whether there were any
+   * @throws StoreException one may still have something at the store
    */
-  public boolean settle(LockKey key) throws StoreException {
+  public boolean withdrawUnanswered(LockKey key) throws StoreException {
+    long beganNanos = time.nanos();
     boolean any = false;
     for (CleanupTask task : open) {
-      if (task.claim.key().equals(key)) {
-        task.call.run();
+      if (task.withdraws && !task.answered && task.claim.key().equals(key)) {
+        if (any && time.nanos() - beganNanos > storeTimeoutNanos) {
+          throw StoreException.refused(
+              "Earlier attempts of this client could not be withdrawn in time", null);
+        }
+        store.withdraw(task.claim);
+        task.answered = true;
         any = true;
       }
     }
@@ -188,6 +196,10 @@ public final class Cleanup {
   private final class CleanupTask extends Task {
 
     private final Claim claim;
+
+    /** Whether it ends an attempt, and not a lease. */
+    private final boolean withdraws;
+
     private final long untilNanos;
     private final StoreCall call;
 
@@ -199,11 +211,16 @@ public final class Cleanup {
 
     private long delayNanos = RETRY_NANOS_MIN;
 
+    /** Whether the call was answered; it is made again for requests that arrive late. */
+    private volatile boolean answered;
+
     /** The time at which to run again; far in the future once it is submitted. */
     private volatile long dueNanos;
 
-    CleanupTask(Claim claim, long lastsNanos, List<Long> repeatAtNanos, StoreCall call) {
+    CleanupTask(
+        Claim claim, boolean withdraws, long lastsNanos, List<Long> repeatAtNanos, StoreCall call) {
       this.claim = claim;
+      this.withdraws = withdraws;
       long nowNanos = time.nanos();
       this.untilNanos = nowNanos + lastsNanos;
       this.dueNanos = nowNanos + Nanos.FOREVER;
@@ -255,6 +272,7 @@ public final class Cleanup {
       } catch (Throwable e) { // Whatever a store throws means that it gave no usable answer.
         return retryAt(e);
       }
+      answered = true;
       delayNanos = RETRY_NANOS_MIN;
       long nowNanos = time.nanos();
       while (!repeatAtNanos.isEmpty() && repeatAtNanos.peek() - nowNanos <= 0) {
