@@ -14,9 +14,12 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.FutureTask;
 import java.util.concurrent.SynchronousQueue;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.regex.Pattern;
 import okhttp3.Call;
@@ -27,7 +30,6 @@ import okhttp3.MediaType;
 import okhttp3.OkHttpClient;
 import okhttp3.Request;
 import okhttp3.RequestBody;
-import okhttp3.Response;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -41,12 +43,8 @@ public final class ConsulHttp implements AutoCloseable {
   /** The query that makes a read consistent. */
   static final String CONSISTENT = "consistent";
 
-  private static final String INDEX = "X-Consul-Index";
   private static final int BODY_SHOWN_MAX = 200;
   private static final String MESSAGE_OF_NO_LEADER = "no cluster leader";
-
-  /** The time after which a request without an answer is sent again on a new connection. */
-  private static final Duration RESEND_AFTER = Duration.ofSeconds(1);
 
   /** Consul prolongs a long poll at random, by its wait divided by this at most. */
   private static final int LONG_POLL_EXTRA_DIVISOR = 16;
@@ -60,9 +58,7 @@ public final class ConsulHttp implements AutoCloseable {
 
   private final OkHttpClient client;
 
-  /** A copy of {@link #client} that makes a new connection for each request. */
-  private final OkHttpClient unpooled;
-
+  private final Hedging hedging;
   private final ThreadPoolExecutor executor;
   private final Settings settings;
   private final Duration storeTimeout;
@@ -137,12 +133,9 @@ public final class ConsulHttp implements AutoCloseable {
         .writeTimeout(Duration.ZERO)
         // Over HTTP/2 all requests share one connection, and would go on using it after it has died
         // silently. With pings it is closed if one is not answered before the next is due.
-        .pingInterval(RESEND_AFTER)
+        .pingInterval(storeTimeout)
         .build();
-    unpooled = client
-        .newBuilder()
-        .connectionPool(new ConnectionPool(0, 1, TimeUnit.NANOSECONDS))
-        .build();
+    hedging = new Hedging(client, storeTimeout);
   }
 
   /** Opens the client; one read below the prefix shows a wrong address or ACL token at once. */
@@ -212,6 +205,27 @@ public final class ConsulHttp implements AutoCloseable {
     return send(request(path, query).put(RequestBody.create(body, JSON)).build(), deadline);
   }
 
+  /**
+   * Sends a PUT that must not be carried out twice: once, on a new connection, and on a thread that
+   * nobody interrupts.
+   */
+  Answer putOnce(String path, String body, Deadline deadline) throws StoreException {
+    Request request = request(path, "").put(RequestBody.create(body, JSON)).build();
+    FutureTask<Hedging.Reply> sending = new FutureTask<>(() -> hedging.sendOnce(request, deadline));
+    execute(sending);
+    Hedging.Reply reply =
+        deadline.<Hedging.Reply, StoreException>awaitUninterruptibly(leftNanos -> {
+          try {
+            return sending.get(leftNanos, TimeUnit.NANOSECONDS);
+          } catch (TimeoutException e) {
+            throw failure(new InterruptedIOException(e.toString()), false);
+          } catch (ExecutionException e) {
+            throw failure(e.getCause() instanceof IOException io ? io : new IOException(e), false);
+          }
+        });
+    return answer(reply, false);
+  }
+
   /** Sends any GET. */
   Answer get(String path, String query, Deadline deadline) throws StoreException {
     return send(request(path, query).get().build(), deadline);
@@ -272,36 +286,25 @@ public final class ConsulHttp implements AutoCloseable {
   }
 
   /**
-   * Sends a request, and sends it again on a new connection: once if it got no answer, since a
-   * pooled connection is dead after a restart of the agent, for example; and after each interrupt.
+   * Sends a request, and sends it again on a new connection: once if its connection breaks, since a
+   * pooled one is dead after a restart of the agent, for example; and after each interrupt.
    */
   private Answer send(Request request, Deadline deadline, AtomicBoolean resent)
       throws InterruptedException, StoreException {
     while (true) {
-      boolean again = resent.get();
+      if (deadline.isOver()) {
+        throw failure(
+            resent.get(), "Consul at " + settings.base() + " did not answer in time", null);
+      }
       try {
-        long leftNanos = (again ? deadline : deadline.within(RESEND_AFTER)).leftNanos();
-        if (leftNanos <= 0) {
-          throw failure(again, "Consul at " + settings.base() + " did not answer in time", null);
-        }
-        Call call = (again ? unpooled : client).newCall(request);
-        call.timeout().timeout(leftNanos, TimeUnit.NANOSECONDS);
-        return answer(call, again);
-      } catch (ConnectException | UnknownHostException e) {
-        throw failure(again, "Consul at " + settings.base() + " can't be reached: " + e, e);
+        return answer(hedging.send(request, deadline, resent), resent.get());
       } catch (IOException e) {
-        boolean ended = e instanceof InterruptedIOException;
         // On a virtual thread, an interrupt closes the socket and leaves the flag set.
         boolean interrupted = Thread.interrupted();
-        if (!interrupted && (again || deadline.isOver())) {
-          throw StoreException.unanswered(
-              "Consul at " + settings.base()
-                  + (ended ? " did not answer in time" : " gave no answer: " + e),
-              e);
+        if (!interrupted && (resent.get() || deadline.isOver() || isUnreachable(e))) {
+          throw failure(e, resent.get());
         }
         resent.set(true);
-        // The other pooled connections may be dead as well.
-        client.connectionPool().evictAll();
         if (interrupted) {
           throw new InterruptedException(e.toString());
         }
@@ -309,31 +312,28 @@ public final class ConsulHttp implements AutoCloseable {
     }
   }
 
-  private Answer answer(Call call, boolean resent) throws IOException, StoreException {
-    try (Response response = execute(call)) {
-      String body = response.body().string();
-      int status = response.code();
-      if (status == 200 || status == 404 || status == 409) {
-        return new Answer(status, body, response.header(INDEX), resent);
-      }
-      throw failure(status, body, resent);
-    }
+  private static boolean isUnreachable(IOException e) {
+    return e instanceof ConnectException || e instanceof UnknownHostException;
   }
 
-  /**
-   * Executes a call. Whatever else it throws is an I/O error: an interrupted connect, which OkHttp
-   * does not declare, and the exception of a user's interceptor.
-   */
-  private static Response execute(Call call) throws IOException {
-    try {
-      return call.execute();
-    } catch (Exception e) {
-      if (e instanceof InterruptedException) {
-        Thread.currentThread().interrupt();
-        throw (IOException) new InterruptedIOException(e.toString()).initCause(e);
-      }
-      throw e instanceof IOException io ? io : new IOException(e);
+  private StoreException failure(IOException e, boolean resent) {
+    String what = "Consul at " + settings.base();
+    if (isUnreachable(e)) {
+      return failure(resent, what + " can't be reached: " + e, e);
     }
+    return StoreException.unanswered(
+        what
+            + (e instanceof InterruptedIOException
+                ? " did not answer in time"
+                : " gave no answer: " + e),
+        e);
+  }
+
+  private Answer answer(Hedging.Reply reply, boolean resent) throws StoreException {
+    if (!reply.isAnswer()) {
+      throw failure(reply.status(), reply.body(), resent);
+    }
+    return new Answer(reply.status(), reply.body(), reply.index(), resent);
   }
 
   private static boolean isAclProblem(String message) {
@@ -399,7 +399,7 @@ public final class ConsulHttp implements AutoCloseable {
    */
   public News listen(Call longPoll) throws StoreException {
     try {
-      Answer answer = answer(longPoll, false);
+      Answer answer = answer(Hedging.Reply.to(longPoll), false);
       if (answer.index() == null) {
         throw notConsuls(answer);
       }
@@ -433,6 +433,11 @@ public final class ConsulHttp implements AutoCloseable {
       request.header("X-Consul-Token", settings.token());
     }
     return request;
+  }
+
+  /** Begins to send copies of requests that are silent. To be called again and again. */
+  public void tend() {
+    hedging.tend(executor);
   }
 
   /** Runs a task on a thread of this client, unless the client is closed. */

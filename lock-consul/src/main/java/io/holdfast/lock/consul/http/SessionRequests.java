@@ -61,7 +61,8 @@ public final class SessionRequests {
         + "s\",\"Behavior\":\"release\",\"LockDelay\":\"0ms\",\"Checks\":[]}";
     ConsulHttp.Answer answer;
     try {
-      answer = http.put("v1/session/create", "", body, deadline);
+      // A second session would stay for as long as its TTL, of which nobody knows.
+      answer = http.putOnce("v1/session/create", body, deadline);
     } catch (StoreException e) {
       if (String.valueOf(e.getMessage()).contains("Invalid Session TTL")) {
         throw StoreException.refused(

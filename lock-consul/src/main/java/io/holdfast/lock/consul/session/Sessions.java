@@ -315,6 +315,7 @@ public final class Sessions implements AutoCloseable {
   }
 
   private void tick() {
+    http.tend();
     long nowNanos = time.nanos();
     all.forEach((session, upkeep) -> safely(() -> tend(session, upkeep, nowNanos)));
     cleanup.tend(all.keySet());
