@@ -193,11 +193,15 @@ public final class ConsulStore implements LockStore {
     do {
       Transaction transaction = new Transaction();
       if (isNew) {
-        transaction.checkIndex(gate, session.gateIndex()).checkNotExists(attempt.key());
+        transaction
+            .checkIndex(gate, session.gateIndex())
+            .checkNotExists(attempt.key())
+            .lock(attempt.key(), attempt.mark().text(), session.id());
       } else {
-        transaction.checkIndex(attempt.key(), attempt.indexBefore());
+        // The session has locked it, and its end would have changed the index.
+        transaction.setAt(attempt.key(), attempt.indexBefore(), attempt.mark().text(), 0);
       }
-      transaction.lock(attempt.key(), attempt.mark().text(), session.id()).tree(folder);
+      transaction.tree(folder);
       ConsulHttp.Outcome outcome = http.transact(transaction, deadline);
       if (!outcome.isApplied() && sessions.endIfGone(session, outcome)) {
         if (outcome.resent()) {
