@@ -105,6 +105,18 @@ class OrphanTest {
     assertThat(next.number()).isGreaterThan(grant.number());
   }
 
+  @Test
+  void aClientThatWroteSinceTheSessionsEndGetsTheLockWhenItFirstAsks() throws Exception {
+    ConsulGrant grant = lost.acquire(OpenStore.claim(name, TTL));
+    ConsulGrant unused = lost.acquire(OpenStore.claim("too-late-" + name, TTL));
+    end(grant.attempt());
+    other.store.release(other.acquire(OpenStore.claim("any-" + name, TTL)), Duration.ZERO);
+    time.by(TTL.minusSeconds(3));
+    assertThat(other.store.tryAcquire(OpenStore.claim("too-late-" + name, TTL))).isEmpty();
+    time.by(Duration.ofSeconds(3));
+    assertThat(isGranted()).isTrue();
+  }
+
   /** Whether a client that asks once and is closed is granted the lock. */
   private boolean isGrantedInPassing() {
     try (OpenStore passing = new OpenStore(server.address())) {
