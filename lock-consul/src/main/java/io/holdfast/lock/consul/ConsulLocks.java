@@ -23,8 +23,12 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>A client has one Consul session for each TTL that it uses, however many locks it holds, and
  * renews it in the background. While threads wait for a lock, it has one long poll open for that
- * name. If a holder crashes, the name stays taken for up to four times the session's TTL, at least
- * 40 s; {@link io.holdfast.lock.Lease#crashBound()} has the exact time.
+ * name, for 16 names at most; without one, it looks every second. If a holder crashes, the name
+ * stays taken for up to four times the session's TTL, at least 40 s;
+ * {@link io.holdfast.lock.Lease#crashBound()} has the exact time. Half of that bound counts from
+ * when a client first asks after the crash, or from when a client that is open for hours notices by
+ * itself: Consul tells no times. So the first {@code tryLock()} long after a crash finds the name
+ * taken, and one that waits gets it after one session TTL.
  */
 public final class ConsulLocks {
   private static final Pattern PREFIX =

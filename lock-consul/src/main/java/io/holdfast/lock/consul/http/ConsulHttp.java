@@ -16,6 +16,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.SynchronousQueue;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
@@ -38,6 +39,9 @@ import org.jspecify.annotations.Nullable;
  */
 public final class ConsulHttp implements AutoCloseable {
   private static final MediaType JSON = MediaType.get("application/json; charset=utf-8");
+  /** The most requests that are under way at once, besides long polls and renewals. */
+  private static final int REQUESTS_MAX = 32;
+
   private static final int IDLE_CONNECTIONS_MAX = 64;
 
   /** The query that makes a read consistent. */
@@ -59,8 +63,11 @@ public final class ConsulHttp implements AutoCloseable {
   private final OkHttpClient client;
 
   private final Hedging hedging;
+  private final Semaphore requestsLeft = new Semaphore(REQUESTS_MAX, true);
   private final ThreadPoolExecutor executor;
   private final Settings settings;
+  private final HttpUrl transactions;
+  private final HttpUrl consistentTransactions;
   private final Duration storeTimeout;
 
   /**
@@ -114,12 +121,16 @@ public final class ConsulHttp implements AutoCloseable {
   public ConsulHttp(Settings settings, StoreSettings store) {
     executor = new ThreadPoolExecutor(
         0, Integer.MAX_VALUE, 2, TimeUnit.SECONDS, new SynchronousQueue<>(), task -> {
-          Thread thread = new Thread(task, "holdfast-" + store.clientName() + "-consul");
+          // Without the thread locals of whoever needs another thread.
+          Thread thread =
+              new Thread(null, task, "holdfast-" + store.clientName() + "-consul", 0, false);
           thread.setDaemon(true);
           return thread;
         });
     executor.setRejectedExecutionHandler(new ThreadPoolExecutor.DiscardPolicy());
     this.settings = settings;
+    transactions = url("v1/txn", "");
+    consistentTransactions = url("v1/txn", CONSISTENT);
     storeTimeout = store.storeTimeout();
     client = settings
         .client()
@@ -158,18 +169,46 @@ public final class ConsulHttp implements AutoCloseable {
     return Deadline.after(whole, TimeSource.system());
   }
 
-  public Outcome transact(Transaction transaction, Deadline deadline) throws StoreException {
-    return outcome(put("v1/txn", "", transaction.body(), deadline));
+  /** Something that sends requests, one after the other. */
+  public interface Requests<T> {
+    T send() throws StoreException;
   }
 
-  /** Carries out a transaction that only checks and reads, as a consistent read. */
+  /**
+   * Sends requests once there is room for them, so that a client has few connections, however many
+   * threads use it. For every request but those of sessions, which are few, and the checks of a
+   * renewal, which must not wait.
+   */
+  public <T> T limited(Requests<T> requests, Deadline deadline) throws StoreException {
+    boolean mayBegin = deadline.awaitUninterruptibly(
+        leftNanos -> requestsLeft.tryAcquire(leftNanos, TimeUnit.NANOSECONDS));
+    if (!mayBegin) {
+      throw StoreException.refused(
+          "Consul did not answer " + REQUESTS_MAX + " earlier requests of this client in time",
+          null);
+    }
+    try {
+      return requests.send();
+    } finally {
+      requestsLeft.release();
+    }
+  }
+
+  public Outcome transact(Transaction transaction, Deadline deadline) throws StoreException {
+    return limited(() -> outcome(put(transactions, transaction.body(), deadline)), deadline);
+  }
+
+  /**
+   * Carries out a transaction that only checks and reads, as a consistent read. Not
+   * {@link #limited}.
+   */
   public Outcome check(Transaction transaction, Deadline deadline) throws StoreException {
-    return outcome(put("v1/txn", CONSISTENT, transaction.body(), deadline));
+    return outcome(put(consistentTransactions, transaction.body(), deadline));
   }
 
   /** Carries out a transaction that only reads, as a consistent read. */
   public List<Entry> read(Transaction transaction, Deadline deadline) throws StoreException {
-    Outcome outcome = check(transaction, deadline);
+    Outcome outcome = limited(() -> check(transaction, deadline), deadline);
     if (outcome.isApplied()) {
       return outcome.entries();
     }
@@ -188,7 +227,8 @@ public final class ConsulHttp implements AutoCloseable {
    * all keys in it, and ends with a slash.
    */
   public List<String> keys(String prefix, Deadline deadline) throws StoreException {
-    Answer answer = get("v1/kv/" + prefix, CONSISTENT + "&keys&separator=/", deadline);
+    Answer answer =
+        limited(() -> get("v1/kv/" + prefix, CONSISTENT + "&keys&separator=/", deadline), deadline);
     if (answer.status() == 404 && answer.index() != null) {
       return List.of();
     }
@@ -200,9 +240,13 @@ public final class ConsulHttp implements AutoCloseable {
     throw notConsuls(answer);
   }
 
-  /** Sends any PUT. What a 404 means is for the caller to know. */
-  Answer put(String path, String query, String body, Deadline deadline) throws StoreException {
-    return send(request(path, query).put(RequestBody.create(body, JSON)).build(), deadline);
+  /** Sends any PUT without a body. What a 404 means is for the caller to know. */
+  Answer put(String path, Deadline deadline) throws StoreException {
+    return put(url(path, ""), "", deadline);
+  }
+
+  private Answer put(HttpUrl url, String body, Deadline deadline) throws StoreException {
+    return send(request(url).put(RequestBody.create(body, JSON)).build(), deadline);
   }
 
   /**
@@ -210,7 +254,7 @@ public final class ConsulHttp implements AutoCloseable {
    * nobody interrupts.
    */
   Answer putOnce(String path, String body, Deadline deadline) throws StoreException {
-    Request request = request(path, "").put(RequestBody.create(body, JSON)).build();
+    Request request = request(url(path, "")).put(RequestBody.create(body, JSON)).build();
     FutureTask<Hedging.Reply> sending = new FutureTask<>(() -> hedging.sendOnce(request, deadline));
     execute(sending);
     Hedging.Reply reply =
@@ -228,7 +272,7 @@ public final class ConsulHttp implements AutoCloseable {
 
   /** Sends any GET. */
   Answer get(String path, String query, Deadline deadline) throws StoreException {
-    return send(request(path, query).get().build(), deadline);
+    return send(request(url(path, query)).get().build(), deadline);
   }
 
   private Outcome outcome(Answer answer) throws StoreException {
@@ -383,7 +427,7 @@ public final class ConsulHttp implements AutoCloseable {
   /** Makes a long poll, to be answered once the key is above this index, or after the wait. */
   public Call longPoll(String key, long index, Duration wait) {
     String query = "index=" + index + "&wait=" + wait.toMillis() + "ms";
-    Call call = client.newCall(request("v1/kv/" + key, query).get().build());
+    Call call = client.newCall(request(url("v1/kv/" + key, query)).get().build());
     call.timeout().timeout(longPollMax(wait).toMillis(), TimeUnit.MILLISECONDS);
     return call;
   }
@@ -417,7 +461,7 @@ public final class ConsulHttp implements AutoCloseable {
     throw new IllegalArgumentException("Not one key-value entry");
   }
 
-  private Request.Builder request(String path, String query) {
+  private HttpUrl url(String path, String query) {
     HttpUrl.Builder url = settings.base().newBuilder();
     if (!query.isEmpty()) {
       String before = settings.base().encodedQuery();
@@ -426,9 +470,12 @@ public final class ConsulHttp implements AutoCloseable {
     for (String segment : path.split("/", -1)) {
       url.addPathSegment(segment);
     }
+    return url.build();
+  }
+
+  private Request.Builder request(HttpUrl url) {
     // By default OkHttp asks for gzip, which costs more than it saves on bodies as small as these.
-    Request.Builder request =
-        new Request.Builder().url(url.build()).header("Accept-Encoding", "identity");
+    Request.Builder request = new Request.Builder().url(url).header("Accept-Encoding", "identity");
     if (settings.token() != null) {
       request.header("X-Consul-Token", settings.token());
     }

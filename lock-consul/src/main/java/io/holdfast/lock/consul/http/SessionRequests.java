@@ -84,7 +84,7 @@ public final class SessionRequests {
 
   /** Renews a session; false: it has certainly ended. */
   public boolean renew(String id, Deadline deadline) throws StoreException {
-    ConsulHttp.Answer answer = http.put("v1/session/renew/" + id, "", "", deadline);
+    ConsulHttp.Answer answer = http.put("v1/session/renew/" + id, deadline);
     if (answer.status() != 404 && !sessions(answer).isEmpty()) {
       return true;
     }
@@ -125,7 +125,7 @@ public final class SessionRequests {
 
   /** Destroys a session, so that no request that is still on its way can use it. */
   public void destroy(String id, Deadline deadline) throws StoreException {
-    ConsulHttp.Answer answer = http.put("v1/session/destroy/" + id, "", "", deadline);
+    ConsulHttp.Answer answer = http.put("v1/session/destroy/" + id, deadline);
     if (answer.status() != 200 || !Boolean.TRUE.equals(answer.json())) {
       throw http.notConsuls(answer);
     }
