@@ -123,6 +123,29 @@ class SlowNetworkTest {
     }
   }
 
+  /**
+   * Each session is destroyed by a request of its own; one that is silent takes all of the time.
+   */
+  @Test
+  void aCloseWithoutAnswersTakesOneStoreTimeoutOfTheStore() throws Exception {
+    try (LockClient client = ConsulLocks.builder(users, ConsulFixture.addressOf(way))
+        .storeTimeout(Duration.ofSeconds(2))
+        .build()) {
+      for (int seconds : new int[] {10, 30, 60}) {
+        client
+            .get(name, LockOptions.renewed(Duration.ofSeconds(seconds)))
+            .lock()
+            .close();
+      }
+      way.blackhole();
+      requests.forget();
+    }
+    assertThat(requests.paths().stream()
+            .filter(path -> path.startsWith("/v1/session/destroy/"))
+            .distinct())
+        .hasSize(1);
+  }
+
   /** Makes all threads ask for a lock each, and holds the answers back for a while. */
   private void holdReplies(LockClient client, ExecutorService executor, Duration pause)
       throws Exception {

@@ -65,6 +65,10 @@ public final class Sessions implements AutoCloseable {
 
   private final LineCleanup lineCleanup;
   private final SessionCleanup cleanup;
+
+  /** Held by each tick, and while {@link #closed} is set, after which ticks begin nothing. */
+  private final ReentrantLock ticking = new ReentrantLock();
+
   private volatile boolean closed;
 
   public Sessions(ConsulHttp http, Keys keys, StoreSettings settings) {
@@ -76,7 +80,9 @@ public final class Sessions implements AutoCloseable {
     this.lineCleanup = new LineCleanup(http, keys, requests, time);
     this.cleanup = new SessionCleanup(http, keys, this, requests, lineCleanup, time);
     ticker = new ScheduledThreadPoolExecutor(1, task -> {
-      Thread thread = new Thread(task, "holdfast-" + settings.clientName() + "-sessions");
+      // Without the thread locals of whoever starts it.
+      Thread thread =
+          new Thread(null, task, "holdfast-" + settings.clientName() + "-sessions", 0, false);
       thread.setDaemon(true);
       return thread;
     });
@@ -175,7 +181,7 @@ public final class Sessions implements AutoCloseable {
       session.gateIndex(createOwnKeys(session.id(), deadline));
     } catch (StoreException e) {
       // Otherwise each failure would leave a session.
-      http.execute(() -> tryStep(each -> requests.destroy(session.id(), each), deadline));
+      http.execute(() -> tryStep(() -> requests.destroy(session.id(), deadline)));
       throw e;
     }
     Upkeep upkeep = new Upkeep(session, session.gateIndex());
@@ -183,7 +189,7 @@ public final class Sessions implements AutoCloseable {
     upkeep.tend(time.nanos());
     if (closed) {
       end(session);
-      tryStep(each -> cleanup.settle(session, () -> each), deadline);
+      tryStep(() -> cleanup.settle(session, () -> deadline));
       throw StoreException.refused("The client was closed", null);
     }
     log.debug("Session {} of {} s made", session.id(), ttlSeconds);
@@ -316,9 +322,16 @@ public final class Sessions implements AutoCloseable {
 
   private void tick() {
     http.tend();
-    long nowNanos = time.nanos();
-    all.forEach((session, upkeep) -> safely(() -> tend(session, upkeep, nowNanos)));
-    cleanup.tend(all.keySet());
+    ticking.lock();
+    try {
+      if (!closed) {
+        long nowNanos = time.nanos();
+        all.forEach((session, upkeep) -> safely(() -> tend(session, upkeep, nowNanos)));
+        cleanup.tend(all.keySet());
+      }
+    } finally {
+      ticking.unlock();
+    }
   }
 
   private void tend(Session session, Upkeep upkeep, long nowNanos) {
@@ -338,38 +351,48 @@ public final class Sessions implements AutoCloseable {
     }
   }
 
-  /** Destroys the sessions and deletes their keys, except in lines that still have a place. */
+  /**
+   * Destroys the sessions and deletes their keys, except in lines that still have a place, within a
+   * store timeout.
+   */
   @Override
   public void close() {
-    closed = true;
-    ticker.shutdownNow();
-    boolean unused = http.deadline()
-        .awaitUninterruptibly(
-            leftNanos -> ticker.awaitTermination(leftNanos, TimeUnit.NANOSECONDS));
+    ticking.lock();
+    try {
+      closed = true;
+    } finally {
+      ticking.unlock();
+    }
+    try {
+      destroyAll(http.deadline());
+    } finally {
+      ticker.shutdownNow();
+    }
+  }
+
+  private void destroyAll(Deadline deadline) {
     all.keySet().forEach(this::end);
-    // Two store timeouts, so that a second step is tried if the first takes all of its time.
-    Deadline whole = Deadline.after(settings.storeTimeout().multipliedBy(2), TimeSource.system());
     List<Session> ended = cleanup.ended.all();
     // Sessions first: their end changes their keys, and a countdown covers only keys that have not
     // changed since it began.
-    ended.forEach(session -> tryStep(each -> requests.destroy(session.id(), each), whole));
-    cleanup.holds.all().forEach(hold -> tryStep(each -> cleanup.shorten(hold, each), whole));
-    tryStep(lineCleanup::beginCountdowns, whole);
-    ended.forEach(session -> tryStep(each -> cleanup.settle(session, () -> each), whole));
-    tryStep(lineCleanup::deleteUseless, whole);
+    ended.forEach(session -> tryStep(() -> requests.destroy(session.id(), deadline)));
+    cleanup.holds.all().forEach(hold -> tryStep(() -> cleanup.shorten(hold, deadline)));
+    tryStep(() -> lineCleanup.beginCountdowns(deadline));
+    ended.forEach(session -> tryStep(() -> cleanup.settle(session, () -> deadline)));
+    tryStep(() -> lineCleanup.deleteUseless(deadline));
   }
 
   private interface Step {
-    void run(Deadline deadline) throws StoreException;
+    void run() throws StoreException;
   }
 
   /**
    * Runs a step, and logs its failure: Consul ends sessions by their TTLs, and others delete the
-   * keys. It may take a store timeout, or what is left of {@code whole}.
+   * keys.
    */
-  private void tryStep(Step step, Deadline whole) {
+  private static void tryStep(Step step) {
     try {
-      step.run(whole.within(settings.storeTimeout()));
+      step.run();
     } catch (StoreException | RuntimeException e) {
       log.debug("Sessions end by their TTLs, and their keys stay for others to delete", e);
     }
