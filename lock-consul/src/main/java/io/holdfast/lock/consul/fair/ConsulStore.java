@@ -72,7 +72,7 @@ public final class ConsulStore implements LockStore {
     time = settings.time();
     sessions = new Sessions(http, keys, settings);
     longPolls = new LongPolls(http);
-    lineReads = new LineReads(sessions.lineCleanup());
+    lineReads = new LineReads(http, sessions);
   }
 
   ConsulHttp http() {

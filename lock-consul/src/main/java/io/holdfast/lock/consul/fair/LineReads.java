@@ -1,21 +1,20 @@
 package io.holdfast.lock.consul.fair;
 
+import io.holdfast.lock.consul.http.ConsulHttp;
 import io.holdfast.lock.consul.http.Transaction;
 import io.holdfast.lock.consul.line.Line;
-import io.holdfast.lock.consul.line.LineCleanup;
+import io.holdfast.lock.consul.session.Sessions;
 import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.StoreException;
-import java.time.Duration;
-import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Queue;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
-import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The reads of lines by waiters that were told nothing. They are made together, and at most 20 a
@@ -24,34 +23,29 @@ import java.util.concurrent.locks.ReentrantLock;
 final class LineReads {
   private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
 
-  private final LineCleanup lineCleanup;
+  private final ConsulHttp http;
+  private final Sessions sessions;
 
-  /** Those that are not sent yet. */
-  private final Queue<Read> asked = new ConcurrentLinkedQueue<>();
+  /** The read that was not sent yet; null: there is none. Guarded by the monitor. */
+  private @Nullable Read next;
 
-  /** Held by the waiter that sends the next request, during the pause before. */
-  private final ReentrantLock turn = new ReentrantLock(true);
+  /** The time before which no read may be sent. Guarded by the monitor. */
+  private long dueNanos = System.nanoTime();
 
-  /** The time at which the last request was sent. Guarded by {@link #turn}. */
-  private long sentNanos = System.nanoTime() - PAUSE_NANOS;
-
-  LineReads(LineCleanup lineCleanup) {
-    this.lineCleanup = lineCleanup;
+  LineReads(ConsulHttp http, Sessions sessions) {
+    this.http = http;
+    this.sessions = sessions;
   }
 
-  private record Read(String folder, CompletableFuture<Line> line) {}
+  /** A read of some lines, which is guarded by the monitor until it is sent. */
+  private record Read(Set<String> folders, CompletableFuture<Map<String, Line>> lines) {}
 
   /** Reads the line of a folder, by a request that is sent after this call began. */
   Line read(String folder, Deadline deadline) throws StoreException {
-    Read own = new Read(folder, new CompletableFuture<>());
-    asked.add(own);
-    List<Read> together = takeIfFirst(own, deadline);
-    if (!together.isEmpty()) {
-      readTogether(together, deadline);
-    }
+    CompletableFuture<Map<String, Line>> lines = ask(folder);
     return deadline.awaitUninterruptibly(leftNanos -> {
       try {
-        return own.line().get(leftNanos, TimeUnit.NANOSECONDS);
+        return lines.get(leftNanos, TimeUnit.NANOSECONDS).getOrDefault(folder, new Line(List.of()));
       } catch (ExecutionException | TimeoutException e) {
         throw e.getCause() instanceof StoreException failure
             ? failure
@@ -60,52 +54,34 @@ final class LineReads {
     });
   }
 
-  /** Takes all that were asked for, unless another waiter has taken this one; then none. */
-  private List<Read> takeIfFirst(Read own, Deadline deadline) {
-    List<Read> taken = new ArrayList<>();
-    boolean mine =
-        deadline.awaitUninterruptibly(leftNanos -> turn.tryLock(leftNanos, TimeUnit.NANOSECONDS));
-    if (!asked.remove(own)) {
-      // Another has taken it.
-      if (mine) {
-        turn.unlock();
-      }
-      return taken;
+  private synchronized CompletableFuture<Map<String, Line>> ask(String folder) {
+    Read read = next;
+    if (read == null || read.folders().size() == Transaction.OPERATIONS_MAX) {
+      Read begun = new Read(new HashSet<>(), new CompletableFuture<>());
+      long nowNanos = System.nanoTime();
+      long delayNanos = Math.max(0, dueNanos - nowNanos);
+      sessions.runLater(delayNanos, () -> send(begun));
+      dueNanos = nowNanos + delayNanos + PAUSE_NANOS;
+      next = begun;
+      read = begun;
     }
-    taken.add(own);
-    if (mine) {
+    read.folders().add(folder);
+    return read.lines();
+  }
+
+  private void send(Read read) {
+    synchronized (this) {
+      if (read.equals(next)) {
+        next = null;
+      }
+    }
+    http.execute(() -> {
       try {
-        pause(deadline);
-        for (Read next = asked.poll();
-            next != null;
-            next = taken.size() < Transaction.OPERATIONS_MAX ? asked.poll() : null) {
-          taken.add(next);
-        }
-        sentNanos = System.nanoTime();
-      } finally {
-        turn.unlock();
+        List<String> folders = List.copyOf(read.folders());
+        read.lines().complete(sessions.lineCleanup().read(folders, http.deadline()));
+      } catch (StoreException | RuntimeException | Error e) {
+        read.lines().completeExceptionally(e);
       }
-    }
-    return taken;
-  }
-
-  private void pause(Deadline deadline) {
-    long pauseNanos = sentNanos + PAUSE_NANOS - System.nanoTime();
-    Deadline end = deadline.within(Duration.ofNanos(Math.max(0, pauseNanos)));
-    boolean unused = end.awaitUninterruptibly(leftNanos -> {
-      TimeUnit.NANOSECONDS.sleep(leftNanos);
-      return true;
     });
-  }
-
-  private void readTogether(List<Read> some, Deadline deadline) {
-    try {
-      List<String> folders = some.stream().map(Read::folder).distinct().toList();
-      Map<String, Line> lines = lineCleanup.read(folders, deadline);
-      some.forEach(
-          read -> read.line().complete(lines.getOrDefault(read.folder(), new Line(List.of()))));
-    } catch (StoreException | RuntimeException | Error e) {
-      some.forEach(read -> read.line().completeExceptionally(e));
-    }
   }
 }
