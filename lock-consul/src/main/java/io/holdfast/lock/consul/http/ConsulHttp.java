@@ -62,7 +62,12 @@ public final class ConsulHttp implements AutoCloseable {
 
   private final OkHttpClient client;
 
-  private final Hedging hedging;
+  /** Sends the requests that are {@link #limited}. */
+  private final Hedging limitedRequests;
+
+  /** Sends the others: a copy of a renewal waits for none of those above. */
+  private final Hedging renewals;
+
   private final Semaphore requestsLeft = new Semaphore(REQUESTS_MAX, true);
   private final ThreadPoolExecutor executor;
   private final Settings settings;
@@ -146,7 +151,8 @@ public final class ConsulHttp implements AutoCloseable {
         // silently. With pings it is closed if one is not answered before the next is due.
         .pingInterval(storeTimeout)
         .build();
-    hedging = new Hedging(client, storeTimeout);
+    limitedRequests = new Hedging(client, storeTimeout);
+    renewals = new Hedging(client, storeTimeout);
   }
 
   /** Opens the client; one read below the prefix shows a wrong address or ACL token at once. */
@@ -195,7 +201,8 @@ public final class ConsulHttp implements AutoCloseable {
   }
 
   public Outcome transact(Transaction transaction, Deadline deadline) throws StoreException {
-    return limited(() -> outcome(put(transactions, transaction.body(), deadline)), deadline);
+    return limited(
+        () -> outcome(put(transactions, transaction.body(), deadline, limitedRequests)), deadline);
   }
 
   /**
@@ -203,12 +210,17 @@ public final class ConsulHttp implements AutoCloseable {
    * {@link #limited}.
    */
   public Outcome check(Transaction transaction, Deadline deadline) throws StoreException {
-    return outcome(put(consistentTransactions, transaction.body(), deadline));
+    return check(transaction, deadline, renewals);
+  }
+
+  private Outcome check(Transaction transaction, Deadline deadline, Hedging hedging)
+      throws StoreException {
+    return outcome(put(consistentTransactions, transaction.body(), deadline, hedging));
   }
 
   /** Carries out a transaction that only reads, as a consistent read. */
   public List<Entry> read(Transaction transaction, Deadline deadline) throws StoreException {
-    Outcome outcome = limited(() -> check(transaction, deadline), deadline);
+    Outcome outcome = limited(() -> check(transaction, deadline, limitedRequests), deadline);
     if (outcome.isApplied()) {
       return outcome.entries();
     }
@@ -227,8 +239,9 @@ public final class ConsulHttp implements AutoCloseable {
    * all keys in it, and ends with a slash.
    */
   public List<String> keys(String prefix, Deadline deadline) throws StoreException {
-    Answer answer =
-        limited(() -> get("v1/kv/" + prefix, CONSISTENT + "&keys&separator=/", deadline), deadline);
+    Request request =
+        request(url("v1/kv/" + prefix, CONSISTENT + "&keys&separator=/")).get().build();
+    Answer answer = limited(() -> send(request, deadline, limitedRequests), deadline);
     if (answer.status() == 404 && answer.index() != null) {
       return List.of();
     }
@@ -240,13 +253,14 @@ public final class ConsulHttp implements AutoCloseable {
     throw notConsuls(answer);
   }
 
-  /** Sends any PUT without a body. What a 404 means is for the caller to know. */
+  /** Sends a PUT about a session. What a 404 means is for the caller to know. */
   Answer put(String path, Deadline deadline) throws StoreException {
-    return put(url(path, ""), "", deadline);
+    return put(url(path, ""), "", deadline, renewals);
   }
 
-  private Answer put(HttpUrl url, String body, Deadline deadline) throws StoreException {
-    return send(request(url).put(RequestBody.create(body, JSON)).build(), deadline);
+  private Answer put(HttpUrl url, String body, Deadline deadline, Hedging hedging)
+      throws StoreException {
+    return send(request(url).put(RequestBody.create(body, JSON)).build(), deadline, hedging);
   }
 
   /**
@@ -254,9 +268,17 @@ public final class ConsulHttp implements AutoCloseable {
    * nobody interrupts.
    */
   Answer putOnce(String path, String body, Deadline deadline) throws StoreException {
+    if (deadline.isOver()) {
+      throw outOfTime(false);
+    }
     Request request = request(url(path, "")).put(RequestBody.create(body, JSON)).build();
-    FutureTask<Hedging.Reply> sending = new FutureTask<>(() -> hedging.sendOnce(request, deadline));
-    execute(sending);
+    FutureTask<Hedging.Reply> sending =
+        new FutureTask<>(() -> renewals.sendOnce(request, deadline));
+    try {
+      execute(sending);
+    } catch (OutOfMemoryError e) {
+      throw StoreException.refused("There is no thread for a request to Consul: " + e, e);
+    }
     Hedging.Reply reply =
         deadline.<Hedging.Reply, StoreException>awaitUninterruptibly(leftNanos -> {
           try {
@@ -270,9 +292,9 @@ public final class ConsulHttp implements AutoCloseable {
     return answer(reply, false);
   }
 
-  /** Sends any GET. */
+  /** Sends a GET about a session. */
   Answer get(String path, String query, Deadline deadline) throws StoreException {
-    return send(request(url(path, query)).get().build(), deadline);
+    return send(request(url(path, query)).get().build(), deadline, renewals);
   }
 
   private Outcome outcome(Answer answer) throws StoreException {
@@ -324,21 +346,20 @@ public final class ConsulHttp implements AutoCloseable {
     return failures;
   }
 
-  private Answer send(Request request, Deadline deadline) throws StoreException {
+  private Answer send(Request request, Deadline deadline, Hedging hedging) throws StoreException {
     AtomicBoolean resent = new AtomicBoolean();
-    return deadline.awaitUninterruptibly(unused -> send(request, deadline, resent));
+    return deadline.awaitUninterruptibly(unused -> send(request, deadline, hedging, resent));
   }
 
   /**
    * Sends a request, and sends it again on a new connection: once if its connection breaks, since a
    * pooled one is dead after a restart of the agent, for example; and after each interrupt.
    */
-  private Answer send(Request request, Deadline deadline, AtomicBoolean resent)
+  private Answer send(Request request, Deadline deadline, Hedging hedging, AtomicBoolean resent)
       throws InterruptedException, StoreException {
     while (true) {
       if (deadline.isOver()) {
-        throw failure(
-            resent.get(), "Consul at " + settings.base() + " did not answer in time", null);
+        throw outOfTime(resent.get());
       }
       try {
         return answer(hedging.send(request, deadline, resent), resent.get());
@@ -354,6 +375,10 @@ public final class ConsulHttp implements AutoCloseable {
         }
       }
     }
+  }
+
+  private StoreException outOfTime(boolean resent) {
+    return failure(resent, "Consul at " + settings.base() + " did not answer in time", null);
   }
 
   private static boolean isUnreachable(IOException e) {
@@ -484,7 +509,8 @@ public final class ConsulHttp implements AutoCloseable {
 
   /** Begins to send copies of requests that are silent. To be called again and again. */
   public void tend() {
-    hedging.tend(executor);
+    renewals.tend(executor);
+    limitedRequests.tend(executor);
   }
 
   /** Runs a task on a thread of this client, unless the client is closed. */

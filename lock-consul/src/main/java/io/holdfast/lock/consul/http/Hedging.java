@@ -22,20 +22,32 @@ import okhttp3.Response;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Hedged requests: one that is silent for long is sent once more, on a new connection, while its
- * sender still listens to the first. The first answer counts. A connection that was idle may have
- * died without a sign; a server that is slow answers on both. So the first connection is closed
- * only if the other was answered before it.
+ * Hedged requests: one that is silent for a third of the store timeout is sent once more, on a new
+ * connection, while its sender still listens to the first. The first answer counts. A connection
+ * that was idle may have died without a sign; a server that is slow answers on both. So the first
+ * connection is closed only if the other was answered before it. Copies go one after the other, so
+ * that a server that stands still gets one connection more, and not one for each thread.
  *
- * <p>A request is silent after twice the time of the slowest answer of late, but after 500 ms at
- * the earliest, and after a third of the store timeout at the latest. Copies go one after the
- * other, so that a server that stands still gets one connection more, and not one for each thread.
+ * <p>The one that is not answered may be carried out long after the sender has gone on. That does
+ * no harm:
+ *
+ * <ul>
+ *   <li>A write to the key of an attempt names the index of that key, or requires that the key is
+ *       missing and the gate of its session at its index. The first that is carried out changes
+ *       that for good: such a key is deleted with a write to the gate. If it is refused, the sender
+ *       of a lock reads whether the key is its own, and that of a release is told that it was sent
+ *       twice. If there is no answer of use, the attempt is withdrawn by a write to both.
+ *   <li>A key that is deleted without a condition is one that nobody uses again.
+ *   <li>A countdown that is written again has the same sessions, and ends when they do.
+ *   <li>Another write to a gate costs the next attempt a read; one to a watched key, a force check.
+ *   <li>A renewal or the end of a session is the same twice. The creation of one is not, and has no
+ *       copy.
+ * </ul>
  *
  * @see <a href="https://doi.org/10.1145/2408776.2408794">J. Dean, L. A. Barroso: The Tail at
  *     Scale</a>
  */
 final class Hedging {
-  private static final long SILENT_NANOS_MIN = TimeUnit.MILLISECONDS.toNanos(500);
   private static final int PARTS_OF_STORE_TIMEOUT = 3;
 
   private final OkHttpClient pooled;
@@ -43,8 +55,7 @@ final class Hedging {
   /** A copy of {@link #pooled} that makes a new connection for each request. */
   private final OkHttpClient unpooled;
 
-  private final long silentNanosMax;
-  private final SlowestAnswer slowest = new SlowestAnswer();
+  private final long silentNanos;
   private final Set<Sending> underWay = ConcurrentHashMap.newKeySet();
   private final AtomicBoolean copying = new AtomicBoolean();
 
@@ -54,7 +65,7 @@ final class Hedging {
         .newBuilder()
         .connectionPool(new ConnectionPool(0, 1, TimeUnit.NANOSECONDS))
         .build();
-    silentNanosMax = storeTimeout.dividedBy(PARTS_OF_STORE_TIMEOUT).toNanos();
+    silentNanos = storeTimeout.dividedBy(PARTS_OF_STORE_TIMEOUT).toNanos();
   }
 
   /** An answer of any status, read to its end. */
@@ -101,9 +112,7 @@ final class Hedging {
     Sending sending = new Sending(request, deadline, call(client, request, deadline));
     underWay.add(sending);
     try {
-      Reply reply = Reply.to(sending.first);
-      slowest.note(System.nanoTime() - sending.sentNanos);
-      return reply;
+      return Reply.to(sending.first);
     } catch (IOException e) {
       return sending.replyToCopy(e);
     } finally {
@@ -153,10 +162,6 @@ final class Hedging {
   /** Returns the request that was sent first of those that are silent and have no copy. */
   private Optional<Sending> nextSilent() {
     long nowNanos = System.nanoTime();
-    long recentNanos = slowest.nanos();
-    long silentNanos = recentNanos == 0
-        ? silentNanosMax
-        : Math.min(silentNanosMax, Math.max(SILENT_NANOS_MIN, 2 * recentNanos));
     return underWay.stream()
         .filter(sending -> nowNanos - sending.sentNanos >= silentNanos && sending.isAlone())
         .min(Comparator.comparingLong(sending -> sending.sentNanos - nowNanos));
@@ -181,31 +186,32 @@ final class Hedging {
     }
 
     synchronized boolean isAlone() {
-      return copy == null && !over;
+      return copy == null && !over && !copied.isDone();
     }
 
-    /** Sends the copy, unless the request is over, and waits until one of the two is answered. */
+    /**
+     * Sends the copy, unless the request is over, and waits until one of the two is answered.
+     * Whatever is thrown concerns this copy alone, and the first may still be answered: its sender
+     * is told of it if it is not.
+     */
     void copy() {
-      Call call = call(unpooled, request, deadline);
-      synchronized (this) {
-        if (!isAlone()) {
-          return;
-        }
-        copy = call;
-      }
-      long copiedNanos = System.nanoTime();
       try {
+        Call call = call(unpooled, request, deadline);
+        synchronized (this) {
+          if (!isAlone()) {
+            return;
+          }
+          copy = call;
+        }
         Reply reply = Reply.to(call);
         if (reply.isAnswer()) {
-          slowest.note(System.nanoTime() - copiedNanos);
           copied.complete(reply);
           first.cancel();
+        } else {
+          copied.completeExceptionally(new IOException("Its copy was answered " + reply.status()));
         }
-      } catch (IOException e) {
+      } catch (Throwable e) {
         copied.completeExceptionally(e);
-      } finally {
-        // After a refusal or an Error, the first alone can still be answered.
-        copied.completeExceptionally(new IOException("Its copy got no answer"));
       }
     }
 
