@@ -2,11 +2,13 @@ package io.holdfast.lock.consul;
 
 import static io.holdfast.lock.consul.Eventually.eventually;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.holdfast.lock.Lease;
 import io.holdfast.lock.LeaseLoss;
 import io.holdfast.lock.LockClient;
 import io.holdfast.lock.LockOptions;
+import io.holdfast.lock.LockStoreException;
 import io.holdfast.lock.tck.fault.FaultProxy;
 import io.holdfast.lock.tck.fault.Link;
 import java.net.InetSocketAddress;
@@ -140,6 +142,30 @@ class SlowNetworkTest {
       assertThat(requests.sentAgain("/v1/txn")).as("its copy is silent yet").isEqualTo(1);
       letGo(begun);
       held.close();
+    } finally {
+      executor.shutdownNow();
+    }
+  }
+
+  @Test
+  void aFrozenServerIsAskedForOneSessionHoweverManyCallsNeedIt() throws Exception {
+    ExecutorService executor = Executors.newFixedThreadPool(THREADS);
+    try (LockClient client = client(Duration.ofSeconds(5))) {
+      way.hold(Link.Direction.REPLIES);
+      List<Future<?>> begun = new ArrayList<>();
+      for (int i = 0; i < THREADS; i++) {
+        String own = name + "-" + i;
+        begun.add(executor.submit(() -> client.get(own).tryLock()));
+      }
+      for (Future<?> one : begun) {
+        assertThatThrownBy(() -> one.get(30, TimeUnit.SECONDS))
+            .hasCauseInstanceOf(LockStoreException.class);
+      }
+      way.heal();
+      client.get(name).lock().close();
+      assertThat(requests.count("/v1/session/create"))
+          .as("the session of the late answer is used")
+          .isEqualTo(1);
     } finally {
       executor.shutdownNow();
     }
