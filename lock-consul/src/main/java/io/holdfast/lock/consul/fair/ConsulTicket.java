@@ -284,7 +284,7 @@ public final class ConsulTicket implements Ticket {
     }
   }
 
-  /** What is heard of the place before this one. It wakes the waiter. */
+  /** A long poll on the place before this one, which wakes the waiter, and its answer. */
   private final class PlaceAhead {
     private final Line.Place place;
 

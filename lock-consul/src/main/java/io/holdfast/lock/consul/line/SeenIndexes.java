@@ -7,10 +7,13 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * Raft indexes that this client wrote at, and when: what was last changed at such an index, or an
- * earlier one, has been as it is since. Consul tells no times. Thread-safe.
+ * earlier one, has been as it is since. Consul tells no times. Those of the last minutes are close
+ * together, older ones further and further apart. Thread-safe.
  */
 final class SeenIndexes {
   private static final long SPACING_NANOS = TimeUnit.SECONDS.toNanos(5);
+
+  /** Even, so that of one more every second is one between two others. */
   private static final int KEPT_MAX = 64;
 
   private record Seen(long index, long nanos) {}
@@ -33,7 +36,18 @@ final class SeenIndexes {
       all.addFirst(new Seen(index, nowNanos));
     }
     if (all.size() > KEPT_MAX) {
-      all.removeLast();
+      dropEverySecond();
+    }
+  }
+
+  /** Drops every second one, but neither the latest nor the oldest. */
+  private void dropEverySecond() {
+    boolean drop = false;
+    for (Iterator<Seen> seen = all.iterator(); seen.hasNext(); drop = !drop) {
+      seen.next();
+      if (drop) {
+        seen.remove();
+      }
     }
   }
 
