@@ -23,8 +23,13 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>A client has one Consul session for each TTL that it uses, however many locks it holds, and
  * renews it in the background. While threads wait for a lock, it has one long poll open for that
- * name. If a holder crashes, the name stays taken for up to four times the session's TTL, at least
- * 40 s; {@link io.holdfast.lock.Lease#crashBound()} has the exact time.
+ * name, for 16 names at most; without one, it looks every second. If a holder crashes, the name
+ * stays taken for up to four times the session's TTL, at least 40 s;
+ * {@link io.holdfast.lock.Lease#crashBound()} has the exact time. Consul tells no times: a client
+ * that has taken any lock since the session ended, a session TTL ago or more, gets the name when it
+ * first asks. Any other finds it taken even long after the crash, and gets it if it waits for one
+ * session TTL; asked by clients that do not wait, the second half of that bound counts from the
+ * first that asks, unless one that is open for hours has cleared the name by itself.
  */
 public final class ConsulLocks {
   private static final Pattern PREFIX =

@@ -105,6 +105,33 @@ class OrphanTest {
     assertThat(next.number()).isGreaterThan(grant.number());
   }
 
+  @Test
+  void aClientThatWroteSinceTheSessionsEndGetsTheLockWhenItFirstAsks() throws Exception {
+    ConsulGrant grant = lost.acquire(OpenStore.claim(name, TTL));
+    ConsulGrant unused = lost.acquire(OpenStore.claim("too-late-" + name, TTL));
+    end(grant.attempt());
+    other.store.release(other.acquire(OpenStore.claim("any-" + name, TTL)), Duration.ZERO);
+    time.by(TTL.minusSeconds(3));
+    assertThat(other.store.tryAcquire(OpenStore.claim("too-late-" + name, TTL))).isEmpty();
+    time.by(Duration.ofSeconds(3));
+    assertThat(isGranted()).isTrue();
+  }
+
+  @Test
+  void aClientThatWritesAllTheTimeStillKnowsItAfterALongTtl() throws Exception {
+    Attempt attempt =
+        lost.acquire(OpenStore.claim(name, Duration.ofMinutes(10))).attempt();
+    Duration ttl = Duration.ofNanos(attempt.session().ttlNanos());
+    end(attempt);
+    Duration step = Duration.ofSeconds(5);
+    for (long i = 0; i <= ttl.dividedBy(step); i++) {
+      ConsulGrant own = other.acquire(OpenStore.claim("own-" + name, Duration.ofHours(2)));
+      other.store.release(own, Duration.ZERO);
+      time.by(step);
+    }
+    assertThat(other.store.tryAcquire(OpenStore.claim(name, ttl))).isPresent();
+  }
+
   /** Whether a client that asks once and is closed is granted the lock. */
   private boolean isGrantedInPassing() {
     try (OpenStore passing = new OpenStore(server.address())) {

@@ -56,6 +56,8 @@ public final class ConsulStore implements LockStore {
   private final Keys keys;
   private final Sessions sessions;
   private final TimeSource time;
+  private final LongPolls longPolls;
+  private final LineReads lineReads;
 
   /**
    * The locks that this client found taken when it last asked without waiting. The next time it
@@ -69,6 +71,8 @@ public final class ConsulStore implements LockStore {
     keys = new Keys(prefix);
     time = settings.time();
     sessions = new Sessions(http, keys, settings);
+    longPolls = new LongPolls(http);
+    lineReads = new LineReads(http, sessions);
   }
 
   ConsulHttp http() {
@@ -81,6 +85,10 @@ public final class ConsulStore implements LockStore {
 
   public Sessions sessions() {
     return sessions;
+  }
+
+  LongPolls longPolls() {
+    return longPolls;
   }
 
   @Override
@@ -103,7 +111,11 @@ public final class ConsulStore implements LockStore {
     Deadline deadline = http.deadline();
     if (lastTaken.contains(claim.key())) {
       Line line = readLine(claim.key(), deadline);
-      if (!line.isEmpty() && sessions.lineCleanup().endFirstIfOver(line, deadline) > 0) {
+      // A place that is long over is ended by the attempt: its write shows that no older snapshot
+      // was restored.
+      if (!line.isEmpty()
+          && !sessions.lineCleanup().isLongOver(line.first())
+          && sessions.lineCleanup().endFirstIfOver(line, deadline) > 0) {
         sessions.lineCleanup().countDown(line);
         return Optional.empty();
       }
@@ -150,7 +162,7 @@ public final class ConsulStore implements LockStore {
         Session.Moment sent = now();
         Line line = lock(attempt, deadline);
         if (line != null) {
-          sessions.lineCleanup().note(line);
+          sessions.lineCleanup().noteWritten(line, attempt.number(), sent.nanos());
           ConsulTicket ticket = new ConsulTicket(this, attempt, sent, wakeUp);
           LineRead read = new LineRead(line, forceChecks, sent);
           Ticket.Status status = afterJoining(() -> ticket.advance(read, deadline));
@@ -193,11 +205,15 @@ public final class ConsulStore implements LockStore {
     do {
       Transaction transaction = new Transaction();
       if (isNew) {
-        transaction.checkIndex(gate, session.gateIndex()).checkNotExists(attempt.key());
+        transaction
+            .checkIndex(gate, session.gateIndex())
+            .checkNotExists(attempt.key())
+            .lock(attempt.key(), attempt.mark().text(), session.id());
       } else {
-        transaction.checkIndex(attempt.key(), attempt.indexBefore());
+        // The session has locked it, and its end would have changed the index.
+        transaction.setAt(attempt.key(), attempt.indexBefore(), attempt.mark().text(), 0);
       }
-      transaction.lock(attempt.key(), attempt.mark().text(), session.id()).tree(folder);
+      transaction.tree(folder);
       ConsulHttp.Outcome outcome = http.transact(transaction, deadline);
       if (!outcome.isApplied() && sessions.endIfGone(session, outcome)) {
         if (outcome.resent()) {
@@ -231,18 +247,13 @@ public final class ConsulStore implements LockStore {
     throw StoreException.unanswered("Consul did not lock the key " + attempt.key(), null);
   }
 
-  /** A request that is made when the key of an attempt may be in the line. */
-  private interface Step<T> {
-    T run() throws StoreException;
-  }
-
   /**
-   * Runs a step. Each failure counts as one without an answer, so that the engine withdraws the
-   * claim.
+   * Sends requests when the key of an attempt may be in the line. Each failure counts as one
+   * without an answer, so that the engine withdraws the claim.
    */
-  private static <T> T afterJoining(Step<T> step) throws StoreException {
+  private static <T> T afterJoining(ConsulHttp.Requests<T> requests) throws StoreException {
     try {
-      return step.run();
+      return requests.send();
     } catch (StoreException e) {
       throw e.mayHaveHappened() ? e : StoreException.unanswered(String.valueOf(e.getMessage()), e);
     }
@@ -262,10 +273,13 @@ public final class ConsulStore implements LockStore {
    */
   record LineRead(Line line, int forceChecks, Session.Moment sent) {}
 
-  LineRead readLineOf(Attempt attempt, Deadline deadline) throws StoreException {
+  /** @param together whether the read may wait a moment, to be made with those of other waiters */
+  LineRead readLineOf(Attempt attempt, boolean together, Deadline deadline) throws StoreException {
     int forceChecks = attempt.session().forceChecks();
     Session.Moment sent = now();
-    return new LineRead(readLine(attempt.claim().key(), deadline), forceChecks, sent);
+    LockKey key = attempt.claim().key();
+    Line line = together ? lineReads.read(keys.line(key), deadline) : readLine(key, deadline);
+    return new LineRead(line, forceChecks, sent);
   }
 
   @Override
@@ -316,14 +330,16 @@ public final class ConsulStore implements LockStore {
   @Override
   public List<Renewal> renew(List<Grant> grants) throws StoreException {
     List<ConsulGrant> ours = grants.stream().map(ConsulGrant.class::cast).toList();
-    return confirm(ours, Claim::ttl).stream()
+    return confirm(ours, Claim::ttl, http.deadline()).stream()
         .map(validFor -> validFor.<Renewal>map(Renewal.Renewed::new).orElseGet(Renewal.Lost::new))
         .toList();
   }
 
   @Override
   public Optional<Duration> extend(Grant grant, Duration ttl) throws StoreException {
-    return confirm(List.of((ConsulGrant) grant), unused -> ttl).get(0);
+    Deadline deadline = http.deadline();
+    List<ConsulGrant> ours = List.of((ConsulGrant) grant);
+    return http.limited(() -> confirm(ours, unused -> ttl, deadline), deadline).get(0);
   }
 
   @Override
@@ -335,9 +351,9 @@ public final class ConsulStore implements LockStore {
    * Asks which grants of one session still have their locks, and extends those to at least these
    * TTLs. Consul does not know when a lease ends: at that time, this client gives up the key.
    */
-  private List<Optional<Duration>> confirm(List<ConsulGrant> grants, Function<Claim, Duration> ttl)
+  private List<Optional<Duration>> confirm(
+      List<ConsulGrant> grants, Function<Claim, Duration> ttl, Deadline deadline)
       throws StoreException {
-    Deadline deadline = http.deadline();
     long sentNanos = time.nanos();
     // Only a session that was just renewed is known to live long enough.
     boolean lives = sessions.renew(grants.get(0).attempt().session(), deadline);

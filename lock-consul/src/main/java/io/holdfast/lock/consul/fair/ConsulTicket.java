@@ -1,5 +1,6 @@
 package io.holdfast.lock.consul.fair;
 
+import io.holdfast.lock.consul.http.ConsulHttp;
 import io.holdfast.lock.consul.http.Entry;
 import io.holdfast.lock.consul.line.Line;
 import io.holdfast.lock.consul.line.LineCleanup;
@@ -15,14 +16,15 @@ import java.time.Duration;
 import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
-import okhttp3.Call;
+import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The place of an attempt in a line. A waiter has one long poll, on the key of the place before its
- * own, so that a release wakes one waiter and not all.
+ * The place of an attempt in a line. A waiter listens to a long poll on the key of the place before
+ * its own, so that a release wakes one waiter and not all. There are few {@link LongPolls}: without
+ * one, it looks every second.
  *
  * <p>If the place before was the first, its end makes this one the first, since nobody comes in
  * between. Then the answer to the long poll is the grant, and nothing more is asked, as long as the
@@ -39,7 +41,8 @@ import org.slf4j.LoggerFactory;
 public final class ConsulTicket implements Ticket {
   private static final Logger log = LoggerFactory.getLogger(ConsulTicket.class);
 
-  private static final Duration LONG_POLL = Duration.ofMinutes(1);
+  /** The time after which a waiter reads the line if it found no room for its long poll. */
+  private static final Duration RECHECK_WITHOUT_LONG_POLL = Duration.ofSeconds(1);
 
   private final ConsulStore store;
   private final Attempt attempt;
@@ -101,7 +104,11 @@ public final class ConsulTicket implements Ticket {
         return status;
       }
     }
-    return session.isLost() ? endAttempt() : advance(store.readLineOf(attempt, deadline), deadline);
+    if (session.isLost()) {
+      return endAttempt();
+    }
+    boolean wasTold = placeAhead != null && placeAhead.heard;
+    return advance(store.readLineOf(attempt, !wasTold, deadline), deadline);
   }
 
   /**
@@ -125,7 +132,7 @@ public final class ConsulTicket implements Ticket {
       if (ahead.isEmpty()) {
         long leftNanos = unprovedUntilNanos - store.now().nanos();
         if (leftNanos > 0) {
-          stopLongPoll();
+          stopListening();
           return new Waiting(Collections.min(List.of(Duration.ofNanos(leftNanos), recheckAfter)));
         }
         Status status = takeLock(read.sent().nanos(), read.sent().nanos(), read.forceChecks());
@@ -135,27 +142,34 @@ public final class ConsulTicket implements Ticket {
       } else {
         long leftNanos = store.sessions().lineCleanup().endFirstIfOver(line, deadline);
         if (leftNanos > 0) {
-          watch(ahead.get(ahead.size() - 1), read);
-          return new Waiting(Collections.min(List.of(Duration.ofNanos(leftNanos), recheckAfter)));
+          Duration recheck = watch(ahead.get(ahead.size() - 1), read);
+          return new Waiting(Collections.min(List.of(Duration.ofNanos(leftNanos), recheck)));
         }
       }
-      read = store.readLineOf(attempt, deadline);
+      read = store.readLineOf(attempt, false, deadline);
     }
   }
 
-  /** Begins a long poll on the place before this one, unless there is one. */
-  private void watch(Line.Place before, ConsulStore.LineRead read) {
+  /**
+   * Listens to a long poll on the place before this one, unless it does.
+   *
+   * @return the time after which the line must be read even if nothing is heard
+   */
+  private Duration watch(Line.Place before, ConsulStore.LineRead read) {
     if (wakeUp == null) {
-      return;
+      return recheckAfter;
     }
     if (placeAhead == null || !placeAhead.isOn(before)) {
-      stopLongPoll();
+      stopListening();
       placeAhead = new PlaceAhead(before);
-      store.http().execute(placeAhead::listen);
+      placeAhead.listen();
     }
     if (read.line().first().equals(before)) {
       placeAhead.forceChecksWhenFirst = read.forceChecks();
     }
+    return placeAhead.isOn(before)
+        ? recheckAfter
+        : Collections.min(List.of(recheckAfter, RECHECK_WITHOUT_LONG_POLL));
   }
 
   /**
@@ -215,7 +229,7 @@ public final class ConsulTicket implements Ticket {
    * line must be read again.
    */
   private @Nullable Status takeLock(long sinceNanos, long provedNanos, int forceChecks) {
-    stopLongPoll();
+    stopListening();
     ConsulGrant grant = attempt.hold(sinceNanos, provedNanos);
     if (grant == null || attempt.session().isLost()) {
       return endAttempt();
@@ -228,7 +242,7 @@ public final class ConsulTicket implements Ticket {
   }
 
   private Status endAttempt() {
-    stopLongPoll();
+    stopListening();
     store.sessions().cleanup().freeLater(attempt);
     return new Gone();
   }
@@ -240,7 +254,7 @@ public final class ConsulTicket implements Ticket {
 
   @Override
   public void close() throws StoreException {
-    stopLongPoll();
+    stopListening();
     if (!granted) {
       leave(store.http().deadline());
     }
@@ -263,18 +277,22 @@ public final class ConsulTicket implements Ticket {
         && (attempt.placeIn(seenLine) != null || seenLine.isHeld());
   }
 
-  private void stopLongPoll() {
+  private void stopListening() {
     if (placeAhead != null) {
       placeAhead.stop();
       placeAhead = null;
     }
   }
 
-  /** A long poll on the key of the place before this one. It wakes the waiter once it is over. */
+  /** A long poll on the place before this one, which wakes the waiter, and its answer. */
   private final class PlaceAhead {
     private final Line.Place place;
-    private final Call call;
+
+    /** Whether nobody listens to a long poll, or it is over. */
     private volatile boolean pollOver;
+
+    /** Whether the long poll was answered. */
+    private volatile boolean heard;
 
     /** The key, if it proves that the place was given up. */
     private volatile @Nullable Entry proof;
@@ -287,26 +305,30 @@ public final class ConsulTicket implements Ticket {
 
     PlaceAhead(Line.Place place) {
       this.place = place;
-      Entry entry = place.entry();
-      this.call = store.http().longPoll(entry.key(), entry.modifyIndex(), LONG_POLL);
     }
 
     void listen() {
-      boolean heard = false;
-      try {
-        Entry now = store.http().listen(call).entry();
+      CompletableFuture<ConsulHttp.News> change = store.longPolls().change(place.entry());
+      if (change == null) {
+        pollOver = true;
+      } else {
+        var unused = change.whenComplete(this::onNews);
+      }
+    }
+
+    private void onNews(ConsulHttp.@Nullable News news, @Nullable Throwable failure) {
+      if (pollOver) {
+        return;
+      }
+      if (news != null) {
+        Entry now = news.entry();
         proof = Line.isOver(place, now) ? now : null;
         heard = true;
-      } catch (StoreException e) {
-        log.debug("The waiter looks at the line by itself", e);
-      } finally {
-        // Also after an Error: the waiter relies on being told.
-        if (heard) {
-          endAndWake();
-        } else if (!pollOver) {
-          // Not at once, or an agent that refuses would be asked again and again.
-          store.sessions().runLater(TaskQueue.retryNanos() / 2, this::endAndWake);
-        }
+        endAndWake();
+      } else {
+        log.debug("The waiter looks at the line by itself", failure);
+        // Not at once, or an agent that refuses would be asked again and again.
+        store.sessions().runLater(TaskQueue.retryNanos() / 2, this::endAndWake);
       }
     }
 
@@ -317,7 +339,6 @@ public final class ConsulTicket implements Ticket {
 
     void stop() {
       pollOver = true;
-      call.cancel();
     }
 
     /** Whether it still waits for a change of this place. */

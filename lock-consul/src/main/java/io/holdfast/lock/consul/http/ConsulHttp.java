@@ -14,9 +14,13 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.SynchronousQueue;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.regex.Pattern;
 import okhttp3.Call;
@@ -27,7 +31,6 @@ import okhttp3.MediaType;
 import okhttp3.OkHttpClient;
 import okhttp3.Request;
 import okhttp3.RequestBody;
-import okhttp3.Response;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -36,17 +39,16 @@ import org.jspecify.annotations.Nullable;
  */
 public final class ConsulHttp implements AutoCloseable {
   private static final MediaType JSON = MediaType.get("application/json; charset=utf-8");
+  /** The most requests that are under way at once, besides long polls and renewals. */
+  private static final int REQUESTS_MAX = 32;
+
   private static final int IDLE_CONNECTIONS_MAX = 64;
 
   /** The query that makes a read consistent. */
   static final String CONSISTENT = "consistent";
 
-  private static final String INDEX = "X-Consul-Index";
   private static final int BODY_SHOWN_MAX = 200;
   private static final String MESSAGE_OF_NO_LEADER = "no cluster leader";
-
-  /** The time after which a request without an answer is sent again on a new connection. */
-  private static final Duration RESEND_AFTER = Duration.ofSeconds(1);
 
   /** Consul prolongs a long poll at random, by its wait divided by this at most. */
   private static final int LONG_POLL_EXTRA_DIVISOR = 16;
@@ -60,11 +62,17 @@ public final class ConsulHttp implements AutoCloseable {
 
   private final OkHttpClient client;
 
-  /** A copy of {@link #client} that makes a new connection for each request. */
-  private final OkHttpClient unpooled;
+  /** Sends the requests that are {@link #limited}. */
+  private final Hedging limitedRequests;
 
+  /** Sends the others: a copy of a renewal waits for none of those above. */
+  private final Hedging renewals;
+
+  private final Semaphore requestsLeft = new Semaphore(REQUESTS_MAX, true);
   private final ThreadPoolExecutor executor;
   private final Settings settings;
+  private final HttpUrl transactions;
+  private final HttpUrl consistentTransactions;
   private final Duration storeTimeout;
 
   /**
@@ -118,12 +126,16 @@ public final class ConsulHttp implements AutoCloseable {
   public ConsulHttp(Settings settings, StoreSettings store) {
     executor = new ThreadPoolExecutor(
         0, Integer.MAX_VALUE, 2, TimeUnit.SECONDS, new SynchronousQueue<>(), task -> {
-          Thread thread = new Thread(task, "holdfast-" + store.clientName() + "-consul");
+          // Without the thread locals of whoever needs another thread.
+          Thread thread =
+              new Thread(null, task, "holdfast-" + store.clientName() + "-consul", 0, false);
           thread.setDaemon(true);
           return thread;
         });
     executor.setRejectedExecutionHandler(new ThreadPoolExecutor.DiscardPolicy());
     this.settings = settings;
+    transactions = url("v1/txn", "");
+    consistentTransactions = url("v1/txn", CONSISTENT);
     storeTimeout = store.storeTimeout();
     client = settings
         .client()
@@ -137,12 +149,10 @@ public final class ConsulHttp implements AutoCloseable {
         .writeTimeout(Duration.ZERO)
         // Over HTTP/2 all requests share one connection, and would go on using it after it has died
         // silently. With pings it is closed if one is not answered before the next is due.
-        .pingInterval(RESEND_AFTER)
+        .pingInterval(storeTimeout)
         .build();
-    unpooled = client
-        .newBuilder()
-        .connectionPool(new ConnectionPool(0, 1, TimeUnit.NANOSECONDS))
-        .build();
+    limitedRequests = new Hedging(client, storeTimeout);
+    renewals = new Hedging(client, storeTimeout);
   }
 
   /** Opens the client; one read below the prefix shows a wrong address or ACL token at once. */
@@ -165,18 +175,52 @@ public final class ConsulHttp implements AutoCloseable {
     return Deadline.after(whole, TimeSource.system());
   }
 
-  public Outcome transact(Transaction transaction, Deadline deadline) throws StoreException {
-    return outcome(put("v1/txn", "", transaction.body(), deadline));
+  /** Something that sends requests, one after the other. */
+  public interface Requests<T> {
+    T send() throws StoreException;
   }
 
-  /** Carries out a transaction that only checks and reads, as a consistent read. */
+  /**
+   * Sends requests once there is room for them, so that a client has few connections, however many
+   * threads use it. For every request but those of sessions, which are few, and the checks of a
+   * renewal, which must not wait.
+   */
+  public <T> T limited(Requests<T> requests, Deadline deadline) throws StoreException {
+    boolean mayBegin = deadline.awaitUninterruptibly(
+        leftNanos -> requestsLeft.tryAcquire(leftNanos, TimeUnit.NANOSECONDS));
+    if (!mayBegin) {
+      throw StoreException.refused(
+          "Consul did not answer " + REQUESTS_MAX + " earlier requests of this client in time",
+          null);
+    }
+    try {
+      return requests.send();
+    } finally {
+      requestsLeft.release();
+    }
+  }
+
+  public Outcome transact(Transaction transaction, Deadline deadline) throws StoreException {
+    return limited(
+        () -> outcome(put(transactions, transaction.body(), deadline, limitedRequests)), deadline);
+  }
+
+  /**
+   * Carries out a transaction that only checks and reads, as a consistent read. Not
+   * {@link #limited}.
+   */
   public Outcome check(Transaction transaction, Deadline deadline) throws StoreException {
-    return outcome(put("v1/txn", CONSISTENT, transaction.body(), deadline));
+    return check(transaction, deadline, renewals);
+  }
+
+  private Outcome check(Transaction transaction, Deadline deadline, Hedging hedging)
+      throws StoreException {
+    return outcome(put(consistentTransactions, transaction.body(), deadline, hedging));
   }
 
   /** Carries out a transaction that only reads, as a consistent read. */
   public List<Entry> read(Transaction transaction, Deadline deadline) throws StoreException {
-    Outcome outcome = check(transaction, deadline);
+    Outcome outcome = limited(() -> check(transaction, deadline, limitedRequests), deadline);
     if (outcome.isApplied()) {
       return outcome.entries();
     }
@@ -195,7 +239,9 @@ public final class ConsulHttp implements AutoCloseable {
    * all keys in it, and ends with a slash.
    */
   public List<String> keys(String prefix, Deadline deadline) throws StoreException {
-    Answer answer = get("v1/kv/" + prefix, CONSISTENT + "&keys&separator=/", deadline);
+    Request request =
+        request(url("v1/kv/" + prefix, CONSISTENT + "&keys&separator=/")).get().build();
+    Answer answer = limited(() -> send(request, deadline, limitedRequests), deadline);
     if (answer.status() == 404 && answer.index() != null) {
       return List.of();
     }
@@ -207,14 +253,48 @@ public final class ConsulHttp implements AutoCloseable {
     throw notConsuls(answer);
   }
 
-  /** Sends any PUT. What a 404 means is for the caller to know. */
-  Answer put(String path, String query, String body, Deadline deadline) throws StoreException {
-    return send(request(path, query).put(RequestBody.create(body, JSON)).build(), deadline);
+  /** Sends a PUT about a session. What a 404 means is for the caller to know. */
+  Answer put(String path, Deadline deadline) throws StoreException {
+    return put(url(path, ""), "", deadline, renewals);
   }
 
-  /** Sends any GET. */
+  private Answer put(HttpUrl url, String body, Deadline deadline, Hedging hedging)
+      throws StoreException {
+    return send(request(url).put(RequestBody.create(body, JSON)).build(), deadline, hedging);
+  }
+
+  /**
+   * Sends a PUT that must not be carried out twice: once, on a new connection, and on a thread that
+   * nobody interrupts.
+   */
+  Answer putOnce(String path, String body, Deadline deadline) throws StoreException {
+    if (deadline.isOver()) {
+      throw outOfTime(false);
+    }
+    Request request = request(url(path, "")).put(RequestBody.create(body, JSON)).build();
+    FutureTask<Hedging.Reply> sending =
+        new FutureTask<>(() -> renewals.sendOnce(request, deadline));
+    try {
+      execute(sending);
+    } catch (OutOfMemoryError e) {
+      throw StoreException.refused("There is no thread for a request to Consul: " + e, e);
+    }
+    Hedging.Reply reply =
+        deadline.<Hedging.Reply, StoreException>awaitUninterruptibly(leftNanos -> {
+          try {
+            return sending.get(leftNanos, TimeUnit.NANOSECONDS);
+          } catch (TimeoutException e) {
+            throw failure(new InterruptedIOException(e.toString()), false);
+          } catch (ExecutionException e) {
+            throw failure(e.getCause() instanceof IOException io ? io : new IOException(e), false);
+          }
+        });
+    return answer(reply, false);
+  }
+
+  /** Sends a GET about a session. */
   Answer get(String path, String query, Deadline deadline) throws StoreException {
-    return send(request(path, query).get().build(), deadline);
+    return send(request(url(path, query)).get().build(), deadline, renewals);
   }
 
   private Outcome outcome(Answer answer) throws StoreException {
@@ -266,42 +346,30 @@ public final class ConsulHttp implements AutoCloseable {
     return failures;
   }
 
-  private Answer send(Request request, Deadline deadline) throws StoreException {
+  private Answer send(Request request, Deadline deadline, Hedging hedging) throws StoreException {
     AtomicBoolean resent = new AtomicBoolean();
-    return deadline.awaitUninterruptibly(unused -> send(request, deadline, resent));
+    return deadline.awaitUninterruptibly(unused -> send(request, deadline, hedging, resent));
   }
 
   /**
-   * Sends a request, and sends it again on a new connection: once if it got no answer, since a
-   * pooled connection is dead after a restart of the agent, for example; and after each interrupt.
+   * Sends a request, and sends it again on a new connection: once if its connection breaks, since a
+   * pooled one is dead after a restart of the agent, for example; and after each interrupt.
    */
-  private Answer send(Request request, Deadline deadline, AtomicBoolean resent)
+  private Answer send(Request request, Deadline deadline, Hedging hedging, AtomicBoolean resent)
       throws InterruptedException, StoreException {
     while (true) {
-      boolean again = resent.get();
+      if (deadline.isOver()) {
+        throw outOfTime(resent.get());
+      }
       try {
-        long leftNanos = (again ? deadline : deadline.within(RESEND_AFTER)).leftNanos();
-        if (leftNanos <= 0) {
-          throw failure(again, "Consul at " + settings.base() + " did not answer in time", null);
-        }
-        Call call = (again ? unpooled : client).newCall(request);
-        call.timeout().timeout(leftNanos, TimeUnit.NANOSECONDS);
-        return answer(call, again);
-      } catch (ConnectException | UnknownHostException e) {
-        throw failure(again, "Consul at " + settings.base() + " can't be reached: " + e, e);
+        return answer(hedging.send(request, deadline, resent), resent.get());
       } catch (IOException e) {
-        boolean ended = e instanceof InterruptedIOException;
         // On a virtual thread, an interrupt closes the socket and leaves the flag set.
         boolean interrupted = Thread.interrupted();
-        if (!interrupted && (again || deadline.isOver())) {
-          throw StoreException.unanswered(
-              "Consul at " + settings.base()
-                  + (ended ? " did not answer in time" : " gave no answer: " + e),
-              e);
+        if (!interrupted && (resent.get() || deadline.isOver() || isUnreachable(e))) {
+          throw failure(e, resent.get());
         }
         resent.set(true);
-        // The other pooled connections may be dead as well.
-        client.connectionPool().evictAll();
         if (interrupted) {
           throw new InterruptedException(e.toString());
         }
@@ -309,31 +377,32 @@ public final class ConsulHttp implements AutoCloseable {
     }
   }
 
-  private Answer answer(Call call, boolean resent) throws IOException, StoreException {
-    try (Response response = execute(call)) {
-      String body = response.body().string();
-      int status = response.code();
-      if (status == 200 || status == 404 || status == 409) {
-        return new Answer(status, body, response.header(INDEX), resent);
-      }
-      throw failure(status, body, resent);
-    }
+  private StoreException outOfTime(boolean resent) {
+    return failure(resent, "Consul at " + settings.base() + " did not answer in time", null);
   }
 
-  /**
-   * Executes a call. Whatever else it throws is an I/O error: an interrupted connect, which OkHttp
-   * does not declare, and the exception of a user's interceptor.
-   */
-  private static Response execute(Call call) throws IOException {
-    try {
-      return call.execute();
-    } catch (Exception e) {
-      if (e instanceof InterruptedException) {
-        Thread.currentThread().interrupt();
-        throw (IOException) new InterruptedIOException(e.toString()).initCause(e);
-      }
-      throw e instanceof IOException io ? io : new IOException(e);
+  private static boolean isUnreachable(IOException e) {
+    return e instanceof ConnectException || e instanceof UnknownHostException;
+  }
+
+  private StoreException failure(IOException e, boolean resent) {
+    String what = "Consul at " + settings.base();
+    if (isUnreachable(e)) {
+      return failure(resent, what + " can't be reached: " + e, e);
     }
+    return StoreException.unanswered(
+        what
+            + (e instanceof InterruptedIOException
+                ? " did not answer in time"
+                : " gave no answer: " + e),
+        e);
+  }
+
+  private Answer answer(Hedging.Reply reply, boolean resent) throws StoreException {
+    if (!reply.isAnswer()) {
+      throw failure(reply.status(), reply.body(), resent);
+    }
+    return new Answer(reply.status(), reply.body(), reply.index(), resent);
   }
 
   private static boolean isAclProblem(String message) {
@@ -383,7 +452,7 @@ public final class ConsulHttp implements AutoCloseable {
   /** Makes a long poll, to be answered once the key is above this index, or after the wait. */
   public Call longPoll(String key, long index, Duration wait) {
     String query = "index=" + index + "&wait=" + wait.toMillis() + "ms";
-    Call call = client.newCall(request("v1/kv/" + key, query).get().build());
+    Call call = client.newCall(request(url("v1/kv/" + key, query)).get().build());
     call.timeout().timeout(longPollMax(wait).toMillis(), TimeUnit.MILLISECONDS);
     return call;
   }
@@ -399,7 +468,7 @@ public final class ConsulHttp implements AutoCloseable {
    */
   public News listen(Call longPoll) throws StoreException {
     try {
-      Answer answer = answer(longPoll, false);
+      Answer answer = answer(Hedging.Reply.to(longPoll), false);
       if (answer.index() == null) {
         throw notConsuls(answer);
       }
@@ -417,7 +486,7 @@ public final class ConsulHttp implements AutoCloseable {
     throw new IllegalArgumentException("Not one key-value entry");
   }
 
-  private Request.Builder request(String path, String query) {
+  private HttpUrl url(String path, String query) {
     HttpUrl.Builder url = settings.base().newBuilder();
     if (!query.isEmpty()) {
       String before = settings.base().encodedQuery();
@@ -426,13 +495,22 @@ public final class ConsulHttp implements AutoCloseable {
     for (String segment : path.split("/", -1)) {
       url.addPathSegment(segment);
     }
+    return url.build();
+  }
+
+  private Request.Builder request(HttpUrl url) {
     // By default OkHttp asks for gzip, which costs more than it saves on bodies as small as these.
-    Request.Builder request =
-        new Request.Builder().url(url.build()).header("Accept-Encoding", "identity");
+    Request.Builder request = new Request.Builder().url(url).header("Accept-Encoding", "identity");
     if (settings.token() != null) {
       request.header("X-Consul-Token", settings.token());
     }
     return request;
+  }
+
+  /** Begins to send copies of requests that are silent. To be called again and again. */
+  public void tend() {
+    renewals.tend(executor);
+    limitedRequests.tend(executor);
   }
 
   /** Runs a task on a thread of this client, unless the client is closed. */

@@ -61,7 +61,8 @@ public final class SessionRequests {
         + "s\",\"Behavior\":\"release\",\"LockDelay\":\"0ms\",\"Checks\":[]}";
     ConsulHttp.Answer answer;
     try {
-      answer = http.put("v1/session/create", "", body, deadline);
+      // A second session would stay for as long as its TTL, of which nobody knows.
+      answer = http.putOnce("v1/session/create", body, deadline);
     } catch (StoreException e) {
       if (String.valueOf(e.getMessage()).contains("Invalid Session TTL")) {
         throw StoreException.refused(
@@ -83,7 +84,7 @@ public final class SessionRequests {
 
   /** Renews a session; false: it has certainly ended. */
   public boolean renew(String id, Deadline deadline) throws StoreException {
-    ConsulHttp.Answer answer = http.put("v1/session/renew/" + id, "", "", deadline);
+    ConsulHttp.Answer answer = http.put("v1/session/renew/" + id, deadline);
     if (answer.status() != 404 && !sessions(answer).isEmpty()) {
       return true;
     }
@@ -124,7 +125,7 @@ public final class SessionRequests {
 
   /** Destroys a session, so that no request that is still on its way can use it. */
   public void destroy(String id, Deadline deadline) throws StoreException {
-    ConsulHttp.Answer answer = http.put("v1/session/destroy/" + id, "", "", deadline);
+    ConsulHttp.Answer answer = http.put("v1/session/destroy/" + id, deadline);
     if (answer.status() != 200 || !Boolean.TRUE.equals(answer.json())) {
       throw http.notConsuls(answer);
     }

@@ -84,8 +84,7 @@ public final class Transaction {
   }
 
   private Transaction add(String verb, String key, String rest) {
-    operations.add(
-        "{\"KV\":{\"Verb\":\"%s\",\"Key\":%s%s}}".formatted(verb, Json.quote(key), rest));
+    operations.add("{\"KV\":{\"Verb\":\"" + verb + "\",\"Key\":" + Json.quote(key) + rest + "}}");
     return this;
   }
 

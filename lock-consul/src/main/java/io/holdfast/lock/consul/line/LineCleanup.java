@@ -65,6 +65,8 @@ public final class LineCleanup {
 
   private final TaskQueue<String> sweep;
 
+  private final SeenIndexes indexes = new SeenIndexes();
+
   /**
    * A place as it was seen last.
    *
@@ -95,8 +97,19 @@ public final class LineCleanup {
     return List.of(timed, uncounted, useless, sweep);
   }
 
+  /**
+   * Notes a line, as below, that this client just wrote to.
+   *
+   * @param index the index of that write
+   * @param sentNanos when it was sent
+   */
+  public void noteWritten(Line line, long index, long sentNanos) {
+    indexes.note(index, sentNanos, time.nanos());
+    note(line);
+  }
+
   /** Notes the timed places of a line, and the keys of no use. */
-  public void note(Line line) {
+  private void note(Line line) {
     line.timed().forEach(this::note);
     line.useless().forEach(this::addUseless);
   }
@@ -149,10 +162,19 @@ public final class LineCleanup {
   /** Returns for how much longer this client has to see a place before it may end it. */
   private long leftNanos(Line.Place place, Line line) {
     Seen seen = timed.get(identity(place));
-    if (line.hasRunOut(place)) {
+    if (line.hasRunOut(place) || isLongOver(place)) {
       return 0;
     }
     return seen == null ? place.nanos() : seen.untilNanos() - time.nanos();
+  }
+
+  /**
+   * Whether the time of a place had begun so long ago that it is over, though this client may see
+   * it for the first time.
+   */
+  public boolean isLongOver(Line.Place place) {
+    return !place.hasSession()
+        && indexes.isOlder(place.entry().modifyIndex(), place.nanos(), time.nanos());
   }
 
   /** Returns the holder of a lock, which has the first place of its line. */

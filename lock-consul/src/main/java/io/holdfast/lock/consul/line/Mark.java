@@ -13,11 +13,11 @@ import java.time.Instant;
  *     renewal; if released, the time for which the name stays taken from when this was written
  * @param overIndex the Raft index up to which attempts that joined at this key are certainly over;
  *     zero: none is
- * @param since when the lock was asked for, by the wall clock of its holder: Consul tells no times
- *     in its answers
+ * @param sinceText when the lock was asked for, by the wall clock of its holder: Consul tells no
+ *     times in its answers. Kept as text, since it is read for administrators alone
  * @param holder the description of its holder
  */
-public record Mark(boolean released, long millis, long overIndex, Instant since, String holder) {
+public record Mark(boolean released, long millis, long overIndex, String sinceText, String holder) {
   private static final String HELD = "attempt";
   private static final String RELEASED = "released";
 
@@ -32,7 +32,7 @@ public record Mark(boolean released, long millis, long overIndex, Instant since,
    * @param holdNanos the time for which the name stays taken; zero: it is free
    */
   public Mark asReleased(long overIndex, long holdNanos) {
-    return new Mark(true, (holdNanos + 999_999) / 1_000_000, overIndex, since, holder);
+    return new Mark(true, (holdNanos + 999_999) / 1_000_000, overIndex, sinceText, holder);
   }
 
   /** Whether the key keeps nobody waiting: its client keeps it for its next attempt. */
@@ -47,18 +47,27 @@ public record Mark(boolean released, long millis, long overIndex, Instant since,
       try {
         long millis = Long.parseLong(words[1]);
         long overIndex = Long.parseLong(words[2]);
-        Instant since = Instant.parse(words[3]);
-        if (millis >= 0 && overIndex >= 0) {
-          return new Mark(words[0].equals(RELEASED), millis, overIndex, since, words[4]);
+        if (millis >= 0 && overIndex >= 0 && words[3].endsWith("Z")) {
+          return new Mark(words[0].equals(RELEASED), millis, overIndex, words[3], words[4]);
         }
-      } catch (NumberFormatException | DateTimeException e) {
+      } catch (NumberFormatException e) {
         // Treated as any other text.
       }
     }
-    return new Mark(false, 0, 0, Instant.EPOCH, text);
+    return new Mark(false, 0, 0, "", text);
+  }
+
+  /** Returns when the lock was asked for; a text that is no time counts as long ago. */
+  public Instant since() {
+    try {
+      return Instant.parse(sinceText);
+    } catch (DateTimeException e) {
+      return Instant.EPOCH;
+    }
   }
 
   public String text() {
-    return "%s %s %s %s %s".formatted(released ? RELEASED : HELD, millis, overIndex, since, holder);
+    return "%s %s %s %s %s"
+        .formatted(released ? RELEASED : HELD, millis, overIndex, sinceText, holder);
   }
 }

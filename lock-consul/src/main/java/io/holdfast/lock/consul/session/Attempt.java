@@ -38,7 +38,7 @@ public final class Attempt {
    * The time at which the lock was asked for, by the wall clock of the machine; that of the
    * client's {@link TimeSource} may be ahead.
    */
-  private final Instant asked;
+  private final String asked;
 
   // These three are guarded by the monitor.
   private Phase phase = Phase.ASKING;
@@ -62,7 +62,7 @@ public final class Attempt {
     this.session = session;
     this.key = key;
     this.indexBefore = indexBefore;
-    this.asked = Instant.now();
+    this.asked = Instant.now().toString();
     notePoll(time.nanos());
   }
 

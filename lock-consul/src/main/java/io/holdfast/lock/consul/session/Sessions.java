@@ -18,10 +18,13 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -39,6 +42,12 @@ public final class Sessions implements AutoCloseable {
   private static final long LONG_POLL_NANOS_MAX = TimeUnit.MINUTES.toNanos(5);
   private static final long UNUSED_NANOS_MAX = TimeUnit.MINUTES.toNanos(2);
 
+  /**
+   * The time for which the creation of a session is waited for, in store timeouts. It is not sent
+   * again, so it may not be longer, or one that was lost on the way would delay all of that TTL.
+   */
+  private static final int CREATION_STORE_TIMEOUTS = 2;
+
   private final ConsulHttp http;
   private final Keys keys;
   private final SessionRequests requests;
@@ -51,8 +60,12 @@ public final class Sessions implements AutoCloseable {
   /** The sessions by their TTLs in seconds. */
   private final Map<Long, Session> shared = new ConcurrentHashMap<>();
 
-  /** Held while a session is created. */
-  private final ReentrantLock making = new ReentrantLock();
+  /**
+   * The sessions that are being created, by their TTLs in seconds. A creation is bound to no
+   * caller's deadline: a frozen Consul that goes on creates one session, and not one for each call
+   * that it did not answer.
+   */
+  private final Map<Long, CompletableFuture<Session>> creations = new ConcurrentHashMap<>();
 
   /** The sessions that this client has not given up, with their upkeep. */
   private final Map<Session, Upkeep> all = new ConcurrentHashMap<>();
@@ -65,6 +78,10 @@ public final class Sessions implements AutoCloseable {
 
   private final LineCleanup lineCleanup;
   private final SessionCleanup cleanup;
+
+  /** Held by each tick, and while {@link #closed} is set, after which ticks begin nothing. */
+  private final ReentrantLock ticking = new ReentrantLock();
+
   private volatile boolean closed;
 
   public Sessions(ConsulHttp http, Keys keys, StoreSettings settings) {
@@ -76,7 +93,9 @@ public final class Sessions implements AutoCloseable {
     this.lineCleanup = new LineCleanup(http, keys, requests, time);
     this.cleanup = new SessionCleanup(http, keys, this, requests, lineCleanup, time);
     ticker = new ScheduledThreadPoolExecutor(1, task -> {
-      Thread thread = new Thread(task, "holdfast-" + settings.clientName() + "-sessions");
+      // Without the thread locals of whoever starts it.
+      Thread thread =
+          new Thread(null, task, "holdfast-" + settings.clientName() + "-sessions", 0, false);
       thread.setDaemon(true);
       return thread;
     });
@@ -147,35 +166,71 @@ public final class Sessions implements AutoCloseable {
     if (session != null && !session.isLost()) {
       return session;
     }
-    boolean mine =
-        deadline.awaitUninterruptibly(leftNanos -> making.tryLock(leftNanos, TimeUnit.NANOSECONDS));
-    if (!mine) {
-      throw StoreException.refused(
-          "Consul made no session within the store timeout of " + deadline.whole(), null);
+    CompletableFuture<Session> creation = creation(ttlSeconds);
+    return deadline.awaitUninterruptibly(leftNanos -> {
+      try {
+        return creation.get(leftNanos, TimeUnit.NANOSECONDS);
+      } catch (TimeoutException e) {
+        throw StoreException.refused(
+            "Consul made no session within the store timeout of " + deadline.whole(), e);
+      } catch (ExecutionException e) {
+        throw e.getCause() instanceof StoreException failure
+            ? failure
+            : StoreException.refused("No session was made: " + e.getCause(), e.getCause());
+      }
+    });
+  }
+
+  /** Returns the creation of a session that is under way, or begins one. */
+  private CompletableFuture<Session> creation(long ttlSeconds) {
+    CompletableFuture<Session> begun = new CompletableFuture<>();
+    CompletableFuture<Session> earlier = creations.putIfAbsent(ttlSeconds, begun);
+    if (earlier != null) {
+      return earlier;
     }
     try {
-      session = shared.get(ttlSeconds);
+      http.execute(() -> finish(ttlSeconds, begun));
+    } catch (Error e) {
+      // There is no thread for it.
+      creations.remove(ttlSeconds);
+      begun.completeExceptionally(e);
+    }
+    return begun;
+  }
+
+  private void finish(long ttlSeconds, CompletableFuture<Session> creation) {
+    try {
+      // Another may have been made since the caller looked.
+      Session session = shared.get(ttlSeconds);
       if (session == null || session.isLost()) {
-        session = create(ttlSeconds, deadline);
+        session = create(ttlSeconds);
         shared.put(ttlSeconds, session);
       }
-      return session;
-    } finally {
-      making.unlock();
+      creations.remove(ttlSeconds);
+      creation.complete(session);
+    } catch (StoreException | RuntimeException | Error e) {
+      creations.remove(ttlSeconds);
+      creation.completeExceptionally(e);
     }
   }
 
-  private Session create(long ttlSeconds, Deadline deadline) throws StoreException {
+  private Session create(long ttlSeconds) throws StoreException {
     if (closed) {
       throw StoreException.refused("The client was closed", null);
     }
+    Deadline late = Deadline.after(
+        settings.storeTimeout().multipliedBy(CREATION_STORE_TIMEOUTS), TimeSource.system());
     Session.Moment sent = Session.Moment.now(time);
-    Session session = new Session(requests.create(ttlSeconds, deadline), ttlSeconds, sent);
+    Session session = new Session(requests.create(ttlSeconds, late), ttlSeconds, sent);
     try {
-      session.gateIndex(createOwnKeys(session.id(), deadline));
-    } catch (StoreException e) {
+      // After a late answer, a lease in this session would be over at once.
+      if (session.isRenewalDue(time.nanos()) && !renew(session, http.deadline())) {
+        throw http.sessionGone("It ended before its creation was answered");
+      }
+      session.gateIndex(createOwnKeys(session.id(), http.deadline()));
+    } catch (StoreException | RuntimeException | Error e) {
       // Otherwise each failure would leave a session.
-      http.execute(() -> tryStep(each -> requests.destroy(session.id(), each), deadline));
+      http.execute(() -> tryStep(() -> requests.destroy(session.id(), http.deadline())));
       throw e;
     }
     Upkeep upkeep = new Upkeep(session, session.gateIndex());
@@ -183,7 +238,7 @@ public final class Sessions implements AutoCloseable {
     upkeep.tend(time.nanos());
     if (closed) {
       end(session);
-      tryStep(each -> cleanup.settle(session, () -> each), deadline);
+      tryStep(() -> cleanup.settle(session, () -> late));
       throw StoreException.refused("The client was closed", null);
     }
     log.debug("Session {} of {} s made", session.id(), ttlSeconds);
@@ -315,9 +370,17 @@ public final class Sessions implements AutoCloseable {
   }
 
   private void tick() {
-    long nowNanos = time.nanos();
-    all.forEach((session, upkeep) -> safely(() -> tend(session, upkeep, nowNanos)));
-    cleanup.tend(all.keySet());
+    safely(http::tend);
+    ticking.lock();
+    try {
+      if (!closed) {
+        long nowNanos = time.nanos();
+        all.forEach((session, upkeep) -> safely(() -> tend(session, upkeep, nowNanos)));
+        cleanup.tend(all.keySet());
+      }
+    } finally {
+      ticking.unlock();
+    }
   }
 
   private void tend(Session session, Upkeep upkeep, long nowNanos) {
@@ -337,38 +400,48 @@ public final class Sessions implements AutoCloseable {
     }
   }
 
-  /** Destroys the sessions and deletes their keys, except in lines that still have a place. */
+  /**
+   * Destroys the sessions and deletes their keys, except in lines that still have a place, within a
+   * store timeout.
+   */
   @Override
   public void close() {
-    closed = true;
-    ticker.shutdownNow();
-    boolean unused = http.deadline()
-        .awaitUninterruptibly(
-            leftNanos -> ticker.awaitTermination(leftNanos, TimeUnit.NANOSECONDS));
+    ticking.lock();
+    try {
+      closed = true;
+    } finally {
+      ticking.unlock();
+    }
+    try {
+      destroyAll(http.deadline());
+    } finally {
+      ticker.shutdownNow();
+    }
+  }
+
+  private void destroyAll(Deadline deadline) {
     all.keySet().forEach(this::end);
-    // Two store timeouts, so that a second step is tried if the first takes all of its time.
-    Deadline whole = Deadline.after(settings.storeTimeout().multipliedBy(2), TimeSource.system());
     List<Session> ended = cleanup.ended.all();
     // Sessions first: their end changes their keys, and a countdown covers only keys that have not
     // changed since it began.
-    ended.forEach(session -> tryStep(each -> requests.destroy(session.id(), each), whole));
-    cleanup.holds.all().forEach(hold -> tryStep(each -> cleanup.shorten(hold, each), whole));
-    tryStep(lineCleanup::beginCountdowns, whole);
-    ended.forEach(session -> tryStep(each -> cleanup.settle(session, () -> each), whole));
-    tryStep(lineCleanup::deleteUseless, whole);
+    ended.forEach(session -> tryStep(() -> requests.destroy(session.id(), deadline)));
+    cleanup.holds.all().forEach(hold -> tryStep(() -> cleanup.shorten(hold, deadline)));
+    tryStep(() -> lineCleanup.beginCountdowns(deadline));
+    ended.forEach(session -> tryStep(() -> cleanup.settle(session, () -> deadline)));
+    tryStep(() -> lineCleanup.deleteUseless(deadline));
   }
 
   private interface Step {
-    void run(Deadline deadline) throws StoreException;
+    void run() throws StoreException;
   }
 
   /**
    * Runs a step, and logs its failure: Consul ends sessions by their TTLs, and others delete the
-   * keys. It may take a store timeout, or what is left of {@code whole}.
+   * keys.
    */
-  private void tryStep(Step step, Deadline whole) {
+  private static void tryStep(Step step) {
     try {
-      step.run(whole.within(settings.storeTimeout()));
+      step.run();
     } catch (StoreException | RuntimeException e) {
       log.debug("Sessions end by their TTLs, and their keys stay for others to delete", e);
     }
