@@ -24,9 +24,8 @@ import java.util.stream.Collectors;
  * Renews, extends and ends grants. A row that a guarded transaction has locked is tried again. No
  * statement waits for it at the database, since a waiting statement could outlive its client.
  *
- * <p>Up to {@value Dialect#BATCH_MAX} grants are renewed with two statements: one extends those
- * that are still held, the other reads which they are. They use the client's own connection, which
- * is replaced first, so that it leads to the same server as the pool's connections.
+ * <p>Up to {@value Dialect#BATCH_MAX} grants are renewed with one statement. If it extended fewer,
+ * a second one reads which of them still stand.
  *
  * <p>Threads: safe for use by any number of threads.
  */
@@ -62,7 +61,6 @@ final class Grants {
         .collect(Collectors.groupingBy(
             grant -> grant.claim().ttl(), LinkedHashMap::new, Collectors.toList()));
     IdentityHashMap<Grant, Renewal> results = new IdentityHashMap<>();
-    database.changeOwnConnection(deadline);
     int unanswered = 0;
     for (List<JdbcGrant> group : byTtl.values()) {
       for (int from = 0; from < group.size(); from += Dialect.BATCH_MAX) {
@@ -104,8 +102,12 @@ final class Grants {
     List<String> keys = claims.stream().map(StoredClaim::key).toList();
     long ttlMicros = Keys.micros(batch.get(0).claim().ttl());
     long begin = System.nanoTime();
-    onOwnConnection(deadline, c -> dialect.renew(c, claims));
-    Map<String, Row> rows = onOwnConnection(deadline, c -> dialect.readRows(c, keys)).stream()
+    if (forRenewal(deadline, c -> dialect.renew(c, claims)) == claims.size()) {
+      batch.forEach(
+          grant -> results.put(grant, new Renewal.Renewed(grant.claim().ttl())));
+      return List.of();
+    }
+    Map<String, Row> rows = forRenewal(deadline, c -> dialect.readRows(c, keys)).stream()
         .collect(Collectors.toMap(Row::key, row -> row));
     long elapsedMicros = (System.nanoTime() - begin) / 1_000;
     List<JdbcGrant> locked = new ArrayList<>();
@@ -127,9 +129,8 @@ final class Grants {
     return locked;
   }
 
-  private <T> T onOwnConnection(Deadline deadline, Sessions.Call<T> question)
-      throws StoreException {
-    return database.untilAnswered(deadline, () -> database.onOwnConnection(deadline, question));
+  private <T> T forRenewal(Deadline deadline, Sessions.Call<T> question) throws StoreException {
+    return database.untilAnswered(deadline, () -> database.forRenewal(deadline, question));
   }
 
   /**

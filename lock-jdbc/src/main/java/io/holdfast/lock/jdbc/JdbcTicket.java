@@ -38,11 +38,14 @@ final class JdbcTicket implements Ticket {
   private final JdbcStore store;
   private final Claim claim;
   final StoredClaim stored;
-  private final long place;
+  final long place;
   final Runnable wakeUp;
 
-  /** The description of the holder that was seen last. */
-  volatile String holder;
+  /** The description of the holder that was seen last; null before the first poll. */
+  volatile @Nullable String holder;
+
+  /** Whether the poller found that the line must be {@linkplain Dialect#isSetBack reopened}. */
+  volatile boolean setBack;
 
   /**
    * Whether the poller found that this waiter neither has the lock nor is in its line: a later
@@ -88,8 +91,7 @@ final class JdbcTicket implements Ticket {
       Claim claim,
       StoredClaim stored,
       long place,
-      Runnable wakeUp,
-      String holder) {
+      Runnable wakeUp) {
     this.store = store;
     this.askedNanos = askedNanos;
     this.joinedNanos = askedNanos;
@@ -97,7 +99,6 @@ final class JdbcTicket implements Ticket {
     this.stored = stored;
     this.place = place;
     this.wakeUp = wakeUp;
-    this.holder = holder;
   }
 
   /** Notes a notification that the lock was handed over to it. */
@@ -108,6 +109,11 @@ final class JdbcTicket implements Ticket {
   /** Notes that a poll, sent after {@code beforeNanos}, found that it has the lock. */
   void noteOwnRow(Row row, long beforeNanos) {
     heard = new HandedOver(row.number(), beforeNanos, row.remainingMicros());
+  }
+
+  /** Whether it joined so recently that its turn can't be over. */
+  boolean isNew(long now) {
+    return now - joinedNanos < TimeUnit.MICROSECONDS.toNanos(Dialect.HANDED_OVER_MICROS);
   }
 
   @Override
@@ -128,6 +134,10 @@ final class JdbcTicket implements Ticket {
   @Override
   public Status poll() throws StoreException {
     askedNanos = store.time.nanos();
+    if (setBack) {
+      store.reopenLine(stored.key(), place);
+      setBack = false;
+    }
     Optional<JdbcGrant> grant = store.acceptOrTake(claim, stored, place);
     if (grant.isPresent()) {
       granted = true;
@@ -147,7 +157,7 @@ final class JdbcTicket implements Ticket {
 
   @Override
   public Optional<String> holder() {
-    return Optional.of(holder);
+    return Optional.ofNullable(holder);
   }
 
   @Override

@@ -53,9 +53,6 @@ final class Poller implements AutoCloseable {
    */
   private static final int ANNOUNCERS = 2;
 
-  /** The announcement is renewed when less than this is left of it. */
-  private static final long WANTED_MICROS_MIN = TimeUnit.SECONDS.toMicros(2);
-
   /** The pause after a wake: time for the waiter to ask by itself. */
   private static final long AFTER_WAKE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
@@ -328,7 +325,7 @@ final class Poller implements AutoCloseable {
         }
         waiters.add(waiter); // Behind those for whom there was no room in this poll.
         Standing standing = byOwnerId.get(waiter.stored.owner());
-        note(waiter, standing, beforeNanos);
+        note(waiter, standing, beforeNanos, now);
         if (standing == null
             || !standing.inLine()
             || (standing.row().isFree() && standing.ahead() == 0)) {
@@ -342,7 +339,7 @@ final class Poller implements AutoCloseable {
           waiter.failedTakes = 0;
           waiter.holder = row.holder();
           if (standing.ahead() < ANNOUNCERS
-              && isToBeAnnounced(row)
+              && row.wantedMicros() < Dialect.ANNOUNCED_MICROS_MIN
               && waiter.announceAtNanos - now <= 0) {
             waiter.announceAtNanos = now + (waiter.pace.polls > FIRST_POLLS ? SAY_ALIVE_NANOS : 0);
             unannounced.add(row.key());
@@ -362,16 +359,14 @@ final class Poller implements AutoCloseable {
     }
   }
 
-  /** Whether the announcement in this row is missing or runs out soon. */
-  static boolean isToBeAnnounced(Row row) {
-    return row.wantedMicros() < WANTED_MICROS_MIN;
-  }
-
-  private static void note(JdbcTicket waiter, @Nullable Standing standing, long beforeNanos) {
+  private static void note(
+      JdbcTicket waiter, @Nullable Standing standing, long beforeNanos, long now) {
     if (standing != null && standing.row().isOwnedBy(waiter.stored)) {
       waiter.noteOwnRow(standing.row(), beforeNanos);
     } else if (standing == null || !standing.inLine()) {
-      waiter.notInLine = true;
+      waiter.setBack =
+          standing != null && waiter.isNew(now) && Dialect.isSetBack(standing.row(), waiter.place);
+      waiter.notInLine = !waiter.setBack;
     }
   }
 

@@ -357,6 +357,7 @@ class StoreTest {
       Grant first = store.tryAcquire(claim(key)).orElseThrow();
       CountDownLatch woken = new CountDownLatch(1);
       Ticket ticket = queue(other, claim(key, Duration.ofSeconds(6)), woken::countDown);
+      Stores.await("a poll told the holder", () -> ticket.holder().isPresent());
       assertThat(ticket.holder()).contains("test of the store");
       assertThat(ticket.poll()).isInstanceOf(Ticket.Waiting.class);
       assertThat(store.release(first, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);

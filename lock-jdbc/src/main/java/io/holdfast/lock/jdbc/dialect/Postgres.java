@@ -4,7 +4,6 @@ import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
-import java.sql.Statement;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.UUID;
@@ -76,6 +75,13 @@ public final class Postgres extends Dialect {
           RETURNING {reported}
           """;
       case REPORT -> "";
+      case ACQUIRE -> """
+          WITH taken AS ({update})
+          SELECT number FROM taken
+          UNION ALL
+          SELECT CASE WHEN expires_at > {now} THEN 1 ELSE 2 END FROM {table}
+          WHERE name = :key AND NOT EXISTS (SELECT 1 FROM taken)
+          """.replace("{update}", template(Template.UPDATE_ONE));
       case INSERT -> """
           INSERT INTO {row}
           SELECT :key, :owner, now, now, now + :ttl, 0, 0, 0, :holder
@@ -131,6 +137,12 @@ public final class Postgres extends Dialect {
           FROM ended
           """;
       case JOIN -> """
+          WITH mine AS (
+            SELECT name AS mine_name FROM {table}
+            WHERE name = :key AND {to be announced} FOR UPDATE SKIP LOCKED
+          ), announced AS (
+            UPDATE {table} SET wanted_until = {now} + {alive} FROM mine WHERE name = mine_name
+          )
           INSERT INTO {waiters} (name, owner, alive_until, holder, inbox)
           VALUES (:key, :owner, {now} + {alive}, :holder, :inbox) RETURNING place
           """;
@@ -147,6 +159,17 @@ public final class Postgres extends Dialect {
       case DELETE_UNLOCKED -> """
           WITH mine AS ({unlocked}) DELETE FROM {table} USING mine WHERE name = mine_name
           """;
+      case FACTS ->
+        "version() AS holdfast_version, current_setting('server_encoding') AS holdfast_encoding";
+      case OWN_SCHEMA -> "current_schema()";
+      case VERSION -> "'" + VERSION_KEY + "'";
+      case TRY_WAITING -> """
+          WITH joined AS (
+            INSERT INTO {waiters} (name, owner, alive_until, holder)
+            SELECT :key, :owner, 0, :holder WHERE FALSE
+          ), alive AS (UPDATE {waiters} SET alive_until = 0 WHERE FALSE)
+          DELETE FROM {waiters} WHERE FALSE
+          """;
       case UNIQUE_KEYS -> """
           SELECT count(*) FROM pg_index i
           JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]
@@ -158,9 +181,9 @@ public final class Postgres extends Dialect {
 
   /** Reads the clock once, so that what is stored agrees with what is reported. */
   @Override
-  Sql updateOne(String condition, String set, String reported) {
+  Sql updateOne(Template template, String condition, String set, String reported) {
     return super.updateOne(
-        condition, set.replace("{now}", "now"), reported.replace("{now}", "now"));
+        template, condition, set.replace("{now}", "now"), reported.replace("{now}", "now"));
   }
 
   @Override
@@ -169,22 +192,17 @@ public final class Postgres extends Dialect {
   }
 
   /**
-   * Asks the server for its version: from a look-alike, the driver gets the version of PostgreSQL
-   * that it claims to be compatible with.
+   * Looks at what the server says of its version: from a look-alike, the driver gets the version of
+   * PostgreSQL that it claims to be compatible with.
    */
   @Override
-  public void checkServer(Connection connection) throws SQLException {
-    try (Statement statement = connection.createStatement();
-        ResultSet result =
-            statement.executeQuery("SELECT version(), current_setting('server_encoding')")) {
-      result.next();
-      LookAlikes.refuse(result.getString(1));
-      String encoding = result.getString(2);
-      if (!encoding.equals("UTF8") && !encoding.equals("SQL_ASCII")) {
-        throw new IllegalStateException(("The database's encoding is %s, which can't hold every"
-                + " lock name; it must be UTF8")
-            .formatted(encoding));
-      }
+  public void checkServer(ResultSet answer) throws SQLException {
+    LookAlikes.refuse(answer.getString("holdfast_version"));
+    String encoding = answer.getString("holdfast_encoding");
+    if (!encoding.equals("UTF8") && !encoding.equals("SQL_ASCII")) {
+      throw new IllegalStateException(
+          ("The database's encoding is %s, which can't hold every" + " lock name; it must be UTF8")
+              .formatted(encoding));
     }
   }
 
