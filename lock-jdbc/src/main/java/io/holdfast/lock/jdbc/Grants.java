@@ -99,10 +99,11 @@ final class Grants {
       List<JdbcGrant> batch, IdentityHashMap<Grant, Renewal> results, Deadline deadline)
       throws StoreException {
     List<StoredClaim> claims = batch.stream().map(JdbcGrant::stored).toList();
+    List<Long> numbers = batch.stream().map(JdbcGrant::number).toList();
     List<String> keys = claims.stream().map(StoredClaim::key).toList();
     long ttlMicros = Keys.micros(batch.get(0).claim().ttl());
     long begin = System.nanoTime();
-    if (forRenewal(deadline, c -> dialect.renew(c, claims)) == claims.size()) {
+    if (forRenewal(deadline, c -> dialect.renew(c, claims, numbers)) == claims.size()) {
       batch.forEach(
           grant -> results.put(grant, new Renewal.Renewed(grant.claim().ttl())));
       return List.of();
@@ -171,9 +172,9 @@ final class Grants {
     Deadline deadline = database.deadline();
     long number = grant.number();
     long holdMicros = Keys.microsUp(holdFor);
-    // A plain release does nothing while somebody waits, which is likely after a grant through the
-    // line, and it may wait for a guard's transaction. A hand-over does neither.
-    boolean released = !grant.fromLine()
+    // A plain release does nothing while somebody waits, and it may wait for a guard's transaction.
+    // A hand-over does neither.
+    boolean released = !grant.isLikelyAwaited()
         && !grant.guarded().get()
         && database.onPoolOrOwnConnection(
             deadline, c -> dialect.release(c, grant.stored(), number, holdMicros));

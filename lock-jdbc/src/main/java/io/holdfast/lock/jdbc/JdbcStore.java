@@ -261,19 +261,13 @@ final class JdbcStore implements LockStore {
   }
 
   /**
-   * Accepts the lock if it was handed over to this waiter, or takes it if it is free and the waiter
-   * is the first in line.
+   * Does {@link Dialect#take}. If a try got the lock but its answer was lost, the next accepts it.
    */
   Optional<JdbcGrant> acceptOrTake(Claim claim, StoredClaim stored, long place)
       throws StoreException {
     Deadline deadline = database.deadline();
-    long number = database.untilAnswered(deadline, () -> {
-      // If a try took the lock but its answer was lost, the next try accepts it.
-      long accepted = database.onPool(deadline, c -> dialect.accept(c, stored));
-      return accepted != Dialect.NONE
-          ? accepted
-          : database.onPool(deadline, c -> dialect.take(c, stored, place));
-    });
+    long number = database.untilAnswered(
+        deadline, () -> database.onPool(deadline, c -> dialect.take(c, stored, place)));
     return number == Dialect.NONE
         ? Optional.empty()
         : Optional.of(granted(claim, stored, number, claim.ttl(), true));
@@ -282,7 +276,15 @@ final class JdbcStore implements LockStore {
   /** @param fromLine whether the waiter got it through the line */
   JdbcGrant granted(
       Claim claim, StoredClaim stored, long number, Duration validFor, boolean fromLine) {
-    return new JdbcGrant(claim, stored, number, validFor, fromLine, new AtomicBoolean(), database);
+    return new JdbcGrant(
+        claim,
+        stored,
+        number,
+        validFor,
+        fromLine,
+        System.nanoTime(),
+        new AtomicBoolean(),
+        database);
   }
 
   @Override

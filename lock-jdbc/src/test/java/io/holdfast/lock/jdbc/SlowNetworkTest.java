@@ -13,6 +13,7 @@ import io.holdfast.lock.spi.Acquisition;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.Renewal;
+import io.holdfast.lock.spi.Ticket;
 import io.holdfast.lock.tck.fault.FaultProxy;
 import io.holdfast.lock.tck.fault.Link.Direction;
 import java.time.Duration;
@@ -123,10 +124,7 @@ class SlowNetworkTest {
         HikariDataSource direct = server.pool(4);
         HikariDataSource pool = pool(server, proxy);
         JdbcStore holder = Stores.open(direct);
-        JdbcStore store = Stores.open(
-            new JdbcStore.Settings(
-                pool, JdbcLocks.DEFAULT_TABLE, SchemaMode.CREATE, false, Boolean.FALSE),
-            Stores.STORE_TIMEOUT)) {
+        JdbcStore store = Stores.open(withoutNotifications(pool), Stores.STORE_TIMEOUT)) {
       LockKey key = freshKey();
       assertThat(holder.tryAcquire(claim(key))).isPresent();
       assertThat(store.tryAcquire(claim(freshKey()))).isPresent();
@@ -138,6 +136,43 @@ class SlowNetworkTest {
         assertThat(queued).isInstanceOf(Acquisition.Queued.class);
       }
     }
+  }
+
+  @EachRealServer
+  void aHandOverTakesOneRequestIfTheLockWasHeldForAWhile(Server server) throws Exception {
+    try (FaultProxy proxy = server.openProxy();
+        HikariDataSource direct = server.pool(4);
+        HikariDataSource pool = pool(server, proxy);
+        JdbcStore waiters = Stores.open(withoutNotifications(direct), Stores.STORE_TIMEOUT);
+        JdbcStore store = Stores.open(withoutNotifications(pool), Stores.STORE_TIMEOUT)) {
+      LockKey key = freshKey();
+      Grant first = store.tryAcquire(claim(key)).orElseThrow();
+      Ticket other = queue(waiters, key);
+      Stores.pause(Duration.ofMillis(20));
+
+      assertThat(requests(proxy, () -> store.release(first, Duration.ZERO))).isEqualTo(1);
+      assertThat(other.poll()).isInstanceOf(Ticket.Granted.class);
+    }
+  }
+
+  private static Ticket queue(JdbcStore store, LockKey key) throws Exception {
+    return ((Acquisition.Queued) store.acquireOrQueue(claim(key), () -> {})).ticket();
+  }
+
+  /** Something that sends requests. */
+  private interface Asking {
+    void run() throws Exception;
+  }
+
+  private static long requests(FaultProxy proxy, Asking asking) throws Exception {
+    long before = proxy.requests();
+    asking.run();
+    return proxy.requests() - before;
+  }
+
+  private static JdbcStore.Settings withoutNotifications(HikariDataSource pool) {
+    return new JdbcStore.Settings(
+        pool, JdbcLocks.DEFAULT_TABLE, SchemaMode.CREATE, false, Boolean.FALSE);
   }
 
   private static LockClient client(HikariDataSource pool) {

@@ -7,6 +7,7 @@ import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -104,6 +105,9 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
   private static final String TAKE = "number = {report}(GREATEST(number + 1, {now})),"
       + " owner = :owner, changed_at = {now}, expires_at = {now} + :ttl, holder = :holder";
 
+  /** The condition for a lock that the claim has already, since it was handed over. */
+  private static final String HANDED_OVER = "owner = :owner AND expires_at > {now}";
+
   /** The table and the columns of an insert of a lock's row. */
   private static final String ROW = "{table}"
       + " (name, owner, number, changed_at, expires_at, wanted_until, served, guarded, holder)";
@@ -140,14 +144,15 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
       handOverIf("number = :number AND expires_at > {now}").with("forgettable", "FALSE");
   private final Sql join = sql(Template.JOIN);
   private final Sql tryWaiting = sql(Template.TRY_WAITING);
-  private final Sql accept = updateOne(
-      "owner = :owner AND expires_at > {now}",
-      "number = {report}(number), expires_at = {now} + :ttl, holder = :holder",
-      "number");
   private final Sql take = updateOne(
-      "expires_at <= {now} AND served < :place"
-          + " AND NOT EXISTS (SELECT 1 {line} AND a.place < :place)",
-      TAKE + ", served = GREATEST(served, :served)",
+      "(" + HANDED_OVER + " OR expires_at <= {now} AND served < :place"
+          + " AND NOT EXISTS (SELECT 1 {line} AND a.place < :place))",
+      // What both cases are told by comes last: MySQL makes assignments from left to right.
+      "number = {report}(CASE WHEN " + HANDED_OVER
+          + " THEN number ELSE GREATEST(number + 1, {now}) END),"
+          + " changed_at = CASE WHEN " + HANDED_OVER + " THEN changed_at ELSE {now} END,"
+          + " served = GREATEST(served, :served), holder = :holder,"
+          + " owner = :owner, expires_at = {now} + :ttl",
       "number");
   private final Sql reopen = sql(Template.UPDATE_UNLOCKED)
       .with("where", "name IN (:keys) AND served >= :place")
@@ -174,7 +179,10 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
       WHERE l.name IN (:keys) LIMIT {batch}
       """);
   private final Sql renew = sql(Template.UPDATE_UNLOCKED)
-      .with("where", "name IN (:keys) AND owner IN (:owners) AND expires_at > {now} + {late}")
+      .with(
+          "where",
+          "name IN (:keys) AND owner IN (:owners) AND number IN (:numbers)"
+              + " AND expires_at > {now} + {late}")
       .with("set", "expires_at = {now} + :ttl");
   private final Sql announce = sql(Template.UPDATE_UNLOCKED)
       .with("where", "name IN (:keys) AND expires_at > {now}")
@@ -508,23 +516,12 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
   }
 
   /**
-   * Accepts the lock that was handed over to this waiter, which then has it for its TTL from now;
-   * leaves a locked row alone.
-   *
-   * @return the grant's number, or {@link #NONE} if it was not handed over, or too long ago, or if
-   *     the row is locked
-   */
-  public final long accept(Connection connection, StoredClaim claim) throws SQLException {
-    return runForReport(connection, accept, ofClaim(claim, NO_PLACE));
-  }
-
-  /**
-   * Takes the lock if it is free, nobody in its line is before this place, and the turn of this
-   * place is not over.
+   * Accepts the lock if it was handed over to this waiter, which then has it for its TTL from now.
+   * Or takes it if it is free, nobody in its line is before this place, and the turn of this place
+   * is not over. Leaves a locked row alone.
    *
    * @param place the waiter's place, or {@link #NO_PLACE} for a client that is not in the line
-   * @return the grant's number, or {@link #NONE} if one of these is not so, if the row is locked,
-   *     or if there is none
+   * @return the grant's number, or {@link #NONE} if it did neither
    */
   public final long take(Connection connection, StoredClaim claim, long place) throws SQLException {
     return runForReport(connection, take, ofClaim(claim, place));
@@ -601,11 +598,15 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
   }
 
   /**
-   * Extends the grants of these claims, whose TTLs are equal, to their TTL from now if they still
-   * have their locks; returns the number of rows that were changed. Locked rows are left alone.
+   * Extends grants of these claims and numbers, whose TTLs are equal, to their TTL from now if they
+   * still have their locks; returns the number of rows that were changed. Locked rows are left
+   * alone.
    */
-  public final int renew(Connection connection, List<StoredClaim> claims) throws SQLException {
-    return update(connection, renew, ofAll(claims));
+  public final int renew(Connection connection, List<StoredClaim> claims, List<Long> numbers)
+      throws SQLException {
+    Map<String, Object> values = new HashMap<>(ofAll(claims));
+    values.put("numbers", numbers);
+    return update(connection, renew, values);
   }
 
   /**

@@ -26,7 +26,7 @@ final class Sql {
   private static final Pattern PARAMETER = Pattern.compile("(?<!:):([a-z]+)");
 
   /** The parameters that are lists. */
-  private static final Set<String> LISTS = Set.of("keys", "owners");
+  private static final Set<String> LISTS = Set.of("keys", "owners", "numbers");
 
   /** The parameters that are stored names. */
   private static final Set<String> KEYS = Set.of("key", "keys", "from", "below");
@@ -70,7 +70,7 @@ final class Sql {
    * statements that differ in this way can be run by the same code.
    *
    * @param generatedKeys whether they are reported, as in {@link Connection#prepareStatement}
-   * @param values the parameters by name: a number, a text, or a list of texts
+   * @param values the parameters by name: a number, a text, or a list of either
    */
   PreparedStatement prepare(Connection connection, int generatedKeys, Map<String, ?> values)
       throws SQLException {
