@@ -31,9 +31,12 @@ import org.jspecify.annotations.Nullable;
 final class JdbcTicket implements Ticket {
   /**
    * The time after which the engine asks by itself. Only for the case that the {@link Poller},
-   * which polls far more often, has failed.
+   * which polls far more often, has failed: if it has not, nothing is sent.
    */
   static final Duration RECHECK_AFTER = Duration.ofSeconds(5);
+
+  /** The age up to which what the poller saw spares the recheck. */
+  private static final long SEEN_NANOS_MAX = TimeUnit.SECONDS.toNanos(2);
 
   private final JdbcStore store;
   private final Claim claim;
@@ -57,6 +60,9 @@ final class JdbcTicket implements Ticket {
   /** The time just before the waiting thread's last request. */
   private volatile long askedNanos;
 
+  /** The time just before the last poll, if that found nothing that the thread must ask about. */
+  private volatile long seenWaitingNanos;
+
   /** The time just before the request with which it joined the line. */
   private final long joinedNanos;
 
@@ -78,8 +84,12 @@ final class JdbcTicket implements Ticket {
     }
   }
 
-  // Written under the poller's monitor; the poller's thread may read sayAliveAtNanos without it.
+  // Guarded by the poller's monitor.
   long pollAtNanos;
+
+  /** The time by which the next poll may be earlier, if others are polled for then. */
+  long earlyNanos;
+
   long sayAliveAtNanos;
   long announceAtNanos;
   int failedTakes;
@@ -95,10 +105,21 @@ final class JdbcTicket implements Ticket {
     this.store = store;
     this.askedNanos = askedNanos;
     this.joinedNanos = askedNanos;
+    noteNews();
     this.claim = claim;
     this.stored = stored;
     this.place = place;
     this.wakeUp = wakeUp;
+  }
+
+  /** Notes that a poll, sent after {@code beforeNanos}, found that it stands in line. */
+  void noteWaiting(long beforeNanos) {
+    seenWaitingNanos = beforeNanos;
+  }
+
+  /** Notes that the waiting thread must ask. */
+  final void noteNews() {
+    seenWaitingNanos = askedNanos - SEEN_NANOS_MAX;
   }
 
   /** Notes a notification that the lock was handed over to it. */
@@ -133,7 +154,12 @@ final class JdbcTicket implements Ticket {
 
   @Override
   public Status poll() throws StoreException {
-    askedNanos = store.time.nanos();
+    long now = store.time.nanos();
+    boolean isRecheck = now - askedNanos >= RECHECK_AFTER.toNanos();
+    askedNanos = now;
+    if (isRecheck && heard == null && now - seenWaitingNanos < SEEN_NANOS_MAX) {
+      return new Waiting(RECHECK_AFTER);
+    }
     if (setBack) {
       store.reopenLine(stored.key(), place);
       setBack = false;

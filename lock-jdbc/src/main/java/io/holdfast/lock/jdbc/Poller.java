@@ -53,6 +53,15 @@ final class Poller implements AutoCloseable {
    */
   private static final int ANNOUNCERS = 2;
 
+  /**
+   * The least time between two rounds of polls, for each waiter: the more there are, the more of
+   * them share a round. At most {@link PollPace#POLL_NANOS_MAX}.
+   */
+  private static final long ROUND_NANOS_PER_WAITER = TimeUnit.MILLISECONDS.toNanos(1);
+
+  /** What is due soon is done with what is due now, if three quarters of its pause are over. */
+  private static final int EARLY_DIVISOR = 4;
+
   /** The pause after a wake: time for the waiter to ask by itself. */
   private static final long AFTER_WAKE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
@@ -76,6 +85,7 @@ final class Poller implements AutoCloseable {
   private final Set<JdbcTicket> toDelete = new LinkedHashSet<>();
 
   private long deleteAtNanos;
+  private long roundAtNanos;
   private @Nullable Thread thread;
   private boolean closed;
 
@@ -141,6 +151,7 @@ final class Poller implements AutoCloseable {
     toDelete.remove(waiter);
     waiters.add(waiter);
     int doublings = Math.min(waiter.failedTakes++, DOUBLINGS_MAX);
+    waiter.earlyNanos = 0;
     waiter.pollAtNanos =
         time.nanos() + Math.min(PollPace.POLL_NANOS_MAX, PollPace.POLL_NANOS_MIN << doublings);
     startOrWakeThread();
@@ -159,6 +170,7 @@ final class Poller implements AutoCloseable {
           .findFirst();
       woken.ifPresent(waiter -> {
         waiter.pollAtNanos = time.nanos() + AFTER_WAKE_NANOS;
+        waiter.earlyNanos = 0;
         waiter.noteNotification(number);
       });
     }
@@ -237,19 +249,23 @@ final class Poller implements AutoCloseable {
   }
 
   /**
-   * Collects the waiters to poll for now, at most as many as one statement takes; returns the time
-   * to the next poll or deletion.
+   * Collects the waiters to poll for now; returns the time to the next round of polls or deletion.
    */
   private long collectDue(long now, List<JdbcTicket> due) {
-    long next = toDelete.isEmpty() ? IDLE_NANOS : Math.min(IDLE_NANOS, deleteAtNanos - now);
+    long next = IDLE_NANOS;
     for (JdbcTicket waiter : waiters) {
-      long left = waiter.pollAtNanos - now;
-      if (left <= 0 && due.size() < Dialect.BATCH_MAX) {
-        due.add(waiter);
-      }
-      next = Math.min(next, left);
+      next = Math.min(next, Math.max(waiter.pollAtNanos, roundAtNanos) - now);
     }
-    return Math.max(next, 0);
+    if (next <= 0) {
+      for (JdbcTicket waiter : waiters) {
+        if (waiter.pollAtNanos - now <= waiter.earlyNanos) {
+          due.add(waiter);
+        }
+      }
+      roundAtNanos =
+          now + Math.min(PollPace.POLL_NANOS_MAX, waiters.size() * ROUND_NANOS_PER_WAITER);
+    }
+    return Math.max(0, toDelete.isEmpty() ? next : Math.min(next, deleteAtNanos - now));
   }
 
   /** Deletes the rows that are to be deleted. If that fails, the rest is tried again later. */
@@ -273,37 +289,59 @@ final class Poller implements AutoCloseable {
     return toDelete.stream().limit(Dialect.BATCH_MAX).toList();
   }
 
-  /**
-   * Polls for these waiters. A failure wakes them: each asks the database itself, and fails if the
-   * database does.
-   */
+  /** Polls for these waiters, in as many statements as that takes. */
   private void pollSafely(List<JdbcTicket> due) {
+    sayAliveSafely();
+    for (int from = 0; from < due.size(); from += Dialect.BATCH_MAX) {
+      pollBatchSafely(due.subList(from, Math.min(due.size(), from + Dialect.BATCH_MAX)));
+    }
+  }
+
+  /** Polls. A failure wakes the waiters: each asks by itself, and fails if the database does. */
+  private void pollBatchSafely(List<JdbcTicket> due) {
     try {
       if (listener != null) {
         listener.listen(this); // The listener may have ended while some waiters are left.
       }
-      sayAlive(due);
       poll(due);
     } catch (Throwable e) { // An error must not end the thread.
       log.debug("A poll for waiters failed", e);
       synchronized (this) {
         long now = time.nanos();
-        due.forEach(waiter -> waiter.pollAtNanos = now + AFTER_FAILURE_NANOS);
+        for (JdbcTicket waiter : due) {
+          waiter.pollAtNanos = now + AFTER_FAILURE_NANOS;
+          waiter.earlyNanos = 0;
+        }
       }
+      due.forEach(JdbcTicket::noteNews);
       due.forEach(waiter -> waiter.wakeUp.run());
     }
   }
 
-  private void sayAlive(List<JdbcTicket> due) throws StoreException {
-    long now = time.nanos();
-    List<JdbcTicket> silent =
-        due.stream().filter(waiter -> waiter.sayAliveAtNanos - now <= 0).toList();
-    if (silent.isEmpty()) {
-      return;
-    }
-    database.onOwnConnection(database.deadline(), c -> dialect.keepAlive(c, stored(silent)));
-    synchronized (this) {
-      silent.forEach(waiter -> waiter.sayAliveAtNanos = now + SAY_ALIVE_NANOS);
+  /**
+   * Reports that those are alive who were not reported for a while, with those for whom that is due
+   * soon. If it fails, the poll that follows does, too, or it is tried again at the next one.
+   */
+  private void sayAliveSafely() {
+    try {
+      long now = time.nanos();
+      List<JdbcTicket> silent;
+      synchronized (this) {
+        boolean due = waiters.stream().anyMatch(waiter -> waiter.sayAliveAtNanos - now <= 0);
+        silent = waiters.stream()
+            .filter(waiter -> due && waiter.sayAliveAtNanos - now <= SAY_ALIVE_NANOS / 2)
+            .toList();
+      }
+      for (int from = 0; from < silent.size(); from += Dialect.BATCH_MAX) {
+        List<JdbcTicket> batch =
+            silent.subList(from, Math.min(silent.size(), from + Dialect.BATCH_MAX));
+        database.onOwnConnection(database.deadline(), c -> dialect.keepAlive(c, stored(batch)));
+        synchronized (this) {
+          batch.forEach(waiter -> waiter.sayAliveAtNanos = now + SAY_ALIVE_NANOS);
+        }
+      }
+    } catch (Throwable e) { // An error must not end the thread.
+      log.debug("Waiters could not be reported alive", e);
     }
   }
 
@@ -316,6 +354,7 @@ final class Poller implements AutoCloseable {
     }
     List<JdbcTicket> woken = new ArrayList<>();
     Set<String> unannounced = new LinkedHashSet<>();
+    boolean announces = false;
     boolean notified = listener != null && listener.listening;
     synchronized (this) {
       long now = time.nanos();
@@ -330,19 +369,28 @@ final class Poller implements AutoCloseable {
             || !standing.inLine()
             || (standing.row().isFree() && standing.ahead() == 0)) {
           waiter.pollAtNanos = now + AFTER_WAKE_NANOS;
+          waiter.earlyNanos = 0;
+          waiter.noteNews();
           woken.add(waiter);
           continue;
         }
         Row row = standing.row();
-        waiter.pollAtNanos = now + waiter.pace.nextPauseNanos(standing, now, notified);
+        long pauseNanos = waiter.pace.nextPauseNanos(standing, now, notified);
+        waiter.pollAtNanos = now + pauseNanos;
+        waiter.earlyNanos = pauseNanos - pauseNanos / EARLY_DIVISOR;
+        waiter.noteWaiting(beforeNanos);
         if (!row.isFree()) {
           waiter.failedTakes = 0;
           waiter.holder = row.holder();
           if (standing.ahead() < ANNOUNCERS
-              && row.wantedMicros() < Dialect.ANNOUNCED_MICROS_MIN
+              && row.wantedMicros() < Dialect.ANNOUNCED_MICROS_EARLY
               && waiter.announceAtNanos - now <= 0) {
-            waiter.announceAtNanos = now + (waiter.pace.polls > FIRST_POLLS ? SAY_ALIVE_NANOS : 0);
             unannounced.add(row.key());
+            if (row.wantedMicros() < Dialect.ANNOUNCED_MICROS_MIN) {
+              announces = true;
+              waiter.announceAtNanos =
+                  now + (waiter.pace.polls > FIRST_POLLS ? SAY_ALIVE_NANOS : 0);
+            }
           }
         }
       }
@@ -353,7 +401,7 @@ final class Poller implements AutoCloseable {
       database.expireOwnConnection();
     }
     woken.forEach(waiter -> waiter.wakeUp.run());
-    if (!unannounced.isEmpty()) {
+    if (announces) {
       database.onOwnConnection(
           database.deadline(), c -> dialect.announce(c, List.copyOf(unannounced)));
     }

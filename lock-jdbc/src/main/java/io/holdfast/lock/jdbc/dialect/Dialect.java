@@ -76,6 +76,9 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
   /** An announcement that somebody waits is renewed when less than this is left of it. */
   public static final long ANNOUNCED_MICROS_MIN = ALIVE_MICROS / 2;
 
+  /** One that has less than this left is renewed with others. */
+  public static final long ANNOUNCED_MICROS_EARLY = ALIVE_MICROS / 4 * 3;
+
   /** The time without a report after which a waiter's row is deleted by others that leave. */
   private static final long DELETED_AFTER_MICROS = 600_000_000;
 
