@@ -10,6 +10,8 @@ import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.Renewal;
 import io.holdfast.lock.spi.StoreException;
+import java.sql.Connection;
+import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.IdentityHashMap;
@@ -17,6 +19,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
 
@@ -44,6 +47,9 @@ final class Grants {
 
   /** An answer within the TTL divided by this is prompt: the engine's drift allowance covers it. */
   private static final int PROMPT_DIVISOR = 100;
+
+  /** The number of tries, milliseconds apart, to hand a lock over to the first waiter. */
+  private static final int FIRST_WAITER_TRIES = 8;
 
   private final Database database;
   private final Dialect dialect;
@@ -188,7 +194,7 @@ final class Grants {
         deadline,
         claim.key(),
         row -> row.isOf(claim, number),
-        c -> dialect.handOver(c, claim, number, holdMicros));
+        (c, passesOver) -> dialect.handOver(c, claim, number, holdMicros, passesOver));
   }
 
   /** Ends the claim's wait and its grant, whichever there is. */
@@ -198,7 +204,11 @@ final class Grants {
     // Deletes the waiter first, so that nothing is handed over to it after that.
     database.onPoolOrOwnConnection(deadline, c -> dialect.leave(c, List.of(claim)));
     if (shows(deadline, key, row -> row.isOwnedBy(claim))) {
-      end(deadline, key, row -> row.isOwnedBy(claim), c -> dialect.withdraw(c, claim));
+      end(
+          deadline,
+          key,
+          row -> row.isOwnedBy(claim),
+          (c, passesOver) -> dialect.withdraw(c, claim, passesOver));
     }
   }
 
@@ -208,18 +218,28 @@ final class Grants {
         database.deadline(),
         key,
         row -> !row.isFree() && row.number() == number,
-        c -> dialect.forceRelease(c, key, number));
+        (c, passesOver) -> dialect.forceRelease(c, key, number, passesOver));
+  }
+
+  /** A statement that ends a grant. */
+  @FunctionalInterface
+  private interface Ending {
+    /** @param passesOver whether to pass over waiters whose rows are locked */
+    boolean on(Connection connection, boolean passesOver) throws SQLException;
   }
 
   /**
    * Ends a grant by this statement, which leaves a locked row alone; tries again for as long as the
-   * row shows the grant.
+   * row shows the grant. The first waiter's row can be locked for a moment, since the waiter
+   * reports that it is alive; if it stays locked, the next one gets the lock.
    *
    * @return whether it ended the grant
    */
-  private boolean end(
-      Deadline deadline, String key, Predicate<Row> grant, Sessions.Call<Boolean> statement)
+  private boolean end(Deadline deadline, String key, Predicate<Row> grant, Ending ending)
       throws StoreException {
+    AtomicInteger sent = new AtomicInteger();
+    Sessions.Call<Boolean> statement =
+        c -> ending.on(c, sent.getAndIncrement() >= FIRST_WAITER_TRIES);
     for (int tries = 0; !database.onPoolOrOwnConnection(deadline, statement); tries++) {
       if (!shows(deadline, key, grant)) {
         return false;

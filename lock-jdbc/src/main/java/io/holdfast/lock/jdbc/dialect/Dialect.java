@@ -140,11 +140,10 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
       "owner = :owner AND number = :number AND expires_at > {now} + {late}",
       "expires_at = {now} + {report}(GREATEST(expires_at - {now}, :ttl))",
       "expires_at - {now}");
-  private final Sql handOver =
-      handOverIf("owner = :owner AND number = :number").with("forgettable", "TRUE");
-  private final Sql withdraw = handOverIf("owner = :owner").with("forgettable", "FALSE");
-  private final Sql forceRelease =
-      handOverIf("number = :number AND expires_at > {now}").with("forgettable", "FALSE");
+  private final HandOver handOver = new HandOver("owner = :owner AND number = :number", "TRUE");
+  private final HandOver withdraw = new HandOver("owner = :owner", "FALSE");
+  private final HandOver forceRelease =
+      new HandOver("number = :number AND expires_at > {now}", "FALSE");
   private final Sql join = sql(Template.JOIN);
   private final Sql tryWaiting = sql(Template.TRY_WAITING);
   private final Sql take = updateOne(
@@ -226,8 +225,22 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
     return new Sql(this, template(template).replace("{unlocked}", template(Template.UNLOCKED)));
   }
 
-  private Sql handOverIf(String condition) {
-    return sql(Template.HAND_OVER).with("condition", condition);
+  /** The statements by {@link Template#HAND_OVER} for one condition. */
+  private final class HandOver {
+    private final Sql failing;
+    private final Sql passingOver;
+
+    HandOver(String condition, String forgettable) {
+      Sql both =
+          sql(Template.HAND_OVER).with("condition", condition).with("forgettable", forgettable);
+      failing = both.with("first", template(Template.FIRST_OR_FAIL));
+      passingOver = both.with("first", template(Template.FIRST_UNLOCKED));
+    }
+
+    boolean on(Connection connection, Map<String, ?> values, boolean passesOver)
+        throws SQLException {
+      return end(connection, passesOver ? passingOver : failing, values);
+    }
   }
 
   /** Returns a statement by {@link Template#UPDATE_ONE}. Called by constructors. */
@@ -348,7 +361,7 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
         SELECT {facts}, ({schema}) AS holdfast_schema, ({unique keys}) AS holdfast_keys,
           l.*, 0 AS holdfast_waiters, w.*
         FROM (SELECT 1 AS holdfast_one) o
-        LEFT JOIN {table} l ON l.name = {version} LEFT JOIN {waiters} w ON 1 = 0
+        LEFT JOIN {table} l ON {version} LEFT JOIN {waiters} w ON 1 = 0
         """);
   }
 
@@ -461,11 +474,14 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
    *
    * @param holdMicros the time for which it stays taken, in microseconds; unless it is zero, the
    *     lock is not handed over now
+   * @param passesOver whether to pass over waiters whose rows are locked; if not, the statement
+   *     fails or does nothing if the first one's is
    * @return whether it did; if not, the grant does not have the lock, or its row is locked
    */
   public final boolean handOver(
-      Connection connection, StoredClaim claim, long number, long holdMicros) throws SQLException {
-    return end(connection, handOver, ofGrant(claim, number, holdMicros));
+      Connection connection, StoredClaim claim, long number, long holdMicros, boolean passesOver)
+      throws SQLException {
+    return handOver.on(connection, ofGrant(claim, number, holdMicros), passesOver);
   }
 
   /** @param micros the time for which the lock is taken from now on */
@@ -482,14 +498,16 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
    * Does {@link #handOver} for the grant of this claim, if it was granted at all; returns whether
    * it did.
    */
-  public final boolean withdraw(Connection connection, StoredClaim claim) throws SQLException {
-    return end(connection, withdraw, ofGrant(claim, NONE, 0));
+  public final boolean withdraw(Connection connection, StoredClaim claim, boolean passesOver)
+      throws SQLException {
+    return withdraw.on(connection, ofGrant(claim, NONE, 0), passesOver);
   }
 
   /** Does {@link #handOver} for the grant of this number; returns whether it did. */
-  public final boolean forceRelease(Connection connection, String key, long number)
-      throws SQLException {
-    return end(connection, forceRelease, Map.of("key", key, "number", number, "hold", 0L));
+  public final boolean forceRelease(
+      Connection connection, String key, long number, boolean passesOver) throws SQLException {
+    return forceRelease.on(
+        connection, Map.of("key", key, "number", number, "hold", 0L), passesOver);
   }
 
   /**
@@ -708,6 +726,14 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
 
   /** Returns where a waiter of this client is notified; empty if the database does not notify. */
   String inbox() {
+    return "";
+  }
+
+  /**
+   * Returns one more column, with a comma, that has the server end the transaction if its client
+   * does not commit soon; empty if the database can't do that in a statement.
+   */
+  String bounded() {
     return "";
   }
 

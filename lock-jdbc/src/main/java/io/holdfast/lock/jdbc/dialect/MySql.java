@@ -127,7 +127,7 @@ public sealed class MySql extends Dialect permits MariaDb {
             SELECT a.place AS next_place, a.owner AS next_owner, a.holder AS next_holder
             FROM {table} b STRAIGHT_JOIN {waiters} a ON a.name = b.name AND a.place > b.served
             WHERE b.name = :key AND :hold = 0 AND {alive waiter}
-            ORDER BY a.place LIMIT 1 FOR UPDATE OF b SKIP LOCKED FOR UPDATE OF a
+            ORDER BY a.place LIMIT 1 {first}
           ) next ON TRUE STRAIGHT_JOIN {table} ON name = mine_name
           SET owner = COALESCE(next_owner, ''), holder = COALESCE(next_holder, holder),
             served = COALESCE(next_place, served),
@@ -136,6 +136,8 @@ public sealed class MySql extends Dialect permits MariaDb {
             expires_at = IF(next_place IS NULL, IF(:hold = 0, 0, {now} + :hold), {now} + {handed}),
             wanted_until = IF(:hold = 0 AND next_place IS NULL, 0, wanted_until)
           """;
+      case FIRST_OR_FAIL -> "FOR UPDATE OF b SKIP LOCKED FOR UPDATE OF a NOWAIT";
+      case FIRST_UNLOCKED -> "FOR UPDATE OF b SKIP LOCKED FOR UPDATE OF a SKIP LOCKED";
       case JOIN -> """
           INSERT INTO {waiters} (name, owner, alive_until, holder)
           VALUES (:key, :owner, {now} + {alive}, :holder)
@@ -164,7 +166,7 @@ public sealed class MySql extends Dialect permits MariaDb {
                 AND table_name = {in table} AND engine = 'InnoDB') AS holdfast_innodb
             """;
       case OWN_SCHEMA -> "DATABASE()";
-      case VERSION -> "'" + VERSION_KEY + "'";
+      case VERSION -> "l.name = '" + VERSION_KEY + "'";
       case TRY_WAITING -> """
           INSERT INTO {waiters} (name, owner, alive_until, holder)
           SELECT name, owner, 0, holder FROM {waiters} WHERE FALSE

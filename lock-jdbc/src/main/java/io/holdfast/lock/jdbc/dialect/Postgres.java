@@ -32,6 +32,9 @@ public final class Postgres extends Dialect {
   /** The SQL state of a full queue of notifications, and of other limits that were exceeded. */
   private static final String TOO_MANY_NOTIFICATIONS = "54000";
 
+  /** The time after which the server ends a session that does not commit what a statement did. */
+  private static final int UNCOMMITTED_MILLIS_MAX = 10_000;
+
   private static final Driver DRIVER = Driver.of(
       "org.postgresql.jdbc.PgConnection",
       connection -> connection.isWrapperFor(PgConnection.class)
@@ -68,7 +71,7 @@ public final class Postgres extends Dialect {
       case NAME_BY_BYTES -> "name COLLATE \"C\"";
       case UPDATE_ONE -> """
           WITH mine AS (
-            SELECT name AS mine_name, {now} AS now FROM {table} l
+            SELECT name AS mine_name, {now} AS now{bounded} FROM {table} l
             WHERE name = :key AND {condition} FOR UPDATE SKIP LOCKED
           )
           UPDATE {table} SET {set} FROM mine WHERE name = mine_name
@@ -87,7 +90,7 @@ public final class Postgres extends Dialect {
           SELECT :key, :owner, now, now, now + :ttl, 0, 0, 0, :holder
           FROM (SELECT {now} AS now) clock
           ON CONFLICT (name) DO NOTHING
-          RETURNING number
+          RETURNING number{bounded}
           """;
       case RELEASE -> """
           WITH freed AS (
@@ -98,14 +101,15 @@ public final class Postgres extends Dialect {
             RETURNING expires_at
           )
           SELECT 1,
-            CASE WHEN expires_at = 0 THEN set_config('synchronous_commit', 'off', true) END
+            CASE WHEN expires_at = 0 THEN set_config('synchronous_commit', 'off', true) END{bounded}
           FROM freed
           """;
       // Locks the lock's row first, then its first waiter's row; so a waiter that leaves is either
       // not found, or finds that it has the lock.
       case HAND_OVER -> """
           WITH mine AS (
-            SELECT name AS mine_name, served AS mine_served, :hold::bigint AS hold FROM {table}
+            SELECT name AS mine_name, served AS mine_served, :hold::bigint AS hold{bounded}
+            FROM {table}
             WHERE name = :key AND {condition} FOR UPDATE SKIP LOCKED
           ), ended AS (
             UPDATE {table} l
@@ -124,7 +128,7 @@ public final class Postgres extends Dialect {
               FROM {waiters} a
               WHERE a.name = mine_name AND a.place > mine_served AND hold = 0
                 AND {alive waiter}
-              ORDER BY a.place LIMIT 1 FOR UPDATE
+              ORDER BY a.place LIMIT 1 {first}
             ) next ON true
             WHERE l.name = mine_name
             RETURNING next_owner, next_inbox, number, expires_at
@@ -136,6 +140,8 @@ public final class Postgres extends Dialect {
               THEN set_config('synchronous_commit', 'off', true) END
           FROM ended
           """;
+      case FIRST_OR_FAIL -> "FOR UPDATE NOWAIT";
+      case FIRST_UNLOCKED -> "FOR UPDATE SKIP LOCKED";
       case JOIN -> """
           WITH mine AS (
             SELECT name AS mine_name FROM {table}
@@ -144,7 +150,7 @@ public final class Postgres extends Dialect {
             UPDATE {table} SET wanted_until = {now} + {alive} FROM mine WHERE name = mine_name
           )
           INSERT INTO {waiters} (name, owner, alive_until, holder, inbox)
-          VALUES (:key, :owner, {now} + {alive}, :holder, :inbox) RETURNING place
+          VALUES (:key, :owner, {now} + {alive}, :holder, :inbox) RETURNING place{bounded}
           """;
       case SCHEMA -> """
           SELECT quote_ident(COALESCE((
@@ -152,7 +158,8 @@ public final class Postgres extends Dialect {
             WHERE c.oid = to_regclass('{table}')), current_schema()))
           """;
       case ON_CONFLICT -> "ON CONFLICT (name) DO NOTHING";
-      case UNLOCKED -> "SELECT name AS mine_name FROM {table} WHERE {where} FOR UPDATE SKIP LOCKED";
+      case UNLOCKED ->
+        "SELECT name AS mine_name{bounded} FROM {table} WHERE {where} FOR UPDATE SKIP LOCKED";
       case UPDATE_UNLOCKED -> """
           WITH mine AS ({unlocked}) UPDATE {table} SET {set} FROM mine WHERE name = mine_name
           """;
@@ -162,7 +169,7 @@ public final class Postgres extends Dialect {
       case FACTS ->
         "version() AS holdfast_version, current_setting('server_encoding') AS holdfast_encoding";
       case OWN_SCHEMA -> "current_schema()";
-      case VERSION -> "'" + VERSION_KEY + "'";
+      case VERSION -> "l.name = '" + VERSION_KEY + "'";
       case TRY_WAITING -> """
           WITH joined AS (
             INSERT INTO {waiters} (name, owner, alive_until, holder)
@@ -184,6 +191,12 @@ public final class Postgres extends Dialect {
   Sql updateOne(Template template, String condition, String set, String reported) {
     return super.updateOne(
         template, condition, set.replace("{now}", "now"), reported.replace("{now}", "now"));
+  }
+
+  @Override
+  String bounded() {
+    return ", set_config('idle_in_transaction_session_timeout', '" + UNCOMMITTED_MILLIS_MAX
+        + "', true)";
   }
 
   @Override

@@ -36,6 +36,8 @@ final class Sql {
 
   private final Dialect dialect;
   private final String template;
+
+  /** By the length of lists, which is negative in a transaction that waits for a commit. */
   private final Map<Integer, Text> texts = new ConcurrentHashMap<>();
 
   Sql(Dialect dialect, String template) {
@@ -74,7 +76,8 @@ final class Sql {
    */
   PreparedStatement prepare(Connection connection, int generatedKeys, Map<String, ?> values)
       throws SQLException {
-    Text text = text(values.get("keys") instanceof List<?> list ? list.size() : 1);
+    int size = values.get("keys") instanceof List<?> list ? list.size() : 1;
+    Text text = text(size, !connection.getAutoCommit());
     PreparedStatement statement = connection.prepareStatement(text.sql(), generatedKeys);
     boolean set = false;
     try {
@@ -110,18 +113,21 @@ final class Sql {
     }
   }
 
-  private Text text(int size) {
+  /** @param explicit whether the statement waits for a commit */
+  private Text text(int size, boolean explicit) {
     int padded = 1;
     while (padded < size) {
       padded *= PADDING;
     }
-    return texts.computeIfAbsent(padded, this::build);
+    int listSize = padded;
+    return texts.computeIfAbsent(explicit ? -listSize : listSize, key -> build(listSize, explicit));
   }
 
-  private Text build(int listSize) {
+  private Text build(int listSize, boolean explicit) {
     String list = String.join(",", Collections.nCopies(listSize, "?"));
     List<String> parameters = new ArrayList<>();
-    Matcher matcher = PARAMETER.matcher(dialect.fill(template));
+    Matcher matcher = PARAMETER.matcher(
+        dialect.fill(template).replace("{bounded}", explicit ? dialect.bounded() : ""));
     String sql = matcher.replaceAll(match -> {
       parameters.add(match.group(1));
       return LISTS.contains(match.group(1)) ? list : "?";

@@ -49,6 +49,12 @@ enum Template {
    */
   HAND_OVER,
 
+  /** The clause that locks the first waiter's row for {@link #HAND_OVER}, or fails. */
+  FIRST_OR_FAIL,
+
+  /** The clause that locks the row of the first waiter whose row is not locked. */
+  FIRST_UNLOCKED,
+
   /** Adds a waiter, and announces that somebody waits, unless {@link #ACQUIRE} does. */
   JOIN,
 
@@ -70,7 +76,7 @@ enum Template {
   /** The columns with what must be known of the server. */
   FACTS,
 
-  /** {@link Dialect#VERSION_KEY}, as the table has it. */
+  /** The condition for the row {@code l} of {@link Dialect#VERSION_KEY}. */
   VERSION,
 
   /** The session's own schema, as the catalog has it. */
