@@ -120,6 +120,7 @@ class HandedOverTest {
       assertThat(waiter.handedOver()).isEmpty();
       Stores.await("a poll finds that its turn is over", () -> {
         time.pass(Duration.ofSeconds(1));
+        Stores.pause(Duration.ofMillis(20)); // The poller's thread looks every 10 ms.
         return isGone(waiter);
       });
       assertThat(holder.verify(next)).isPresent();
