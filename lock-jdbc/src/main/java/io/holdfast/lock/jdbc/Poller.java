@@ -85,7 +85,10 @@ final class Poller implements AutoCloseable {
   private final Set<JdbcTicket> toDelete = new LinkedHashSet<>();
 
   private long deleteAtNanos;
+
+  /** The earliest time of the next round of polls. */
   private long roundAtNanos;
+
   private @Nullable Thread thread;
   private boolean closed;
 
@@ -94,6 +97,7 @@ final class Poller implements AutoCloseable {
     this.database = database;
     dialect = database.dialect();
     this.time = time;
+    roundAtNanos = time.nanos();
     this.threadName = threadName;
     this.listener = listener;
   }
@@ -254,7 +258,7 @@ final class Poller implements AutoCloseable {
   private long collectDue(long now, List<JdbcTicket> due) {
     long next = IDLE_NANOS;
     for (JdbcTicket waiter : waiters) {
-      next = Math.min(next, Math.max(waiter.pollAtNanos, roundAtNanos) - now);
+      next = Math.min(next, Math.max(waiter.pollAtNanos - now, roundAtNanos - now));
     }
     if (next <= 0) {
       for (JdbcTicket waiter : waiters) {
@@ -359,10 +363,9 @@ final class Poller implements AutoCloseable {
     synchronized (this) {
       long now = time.nanos();
       for (JdbcTicket waiter : due) {
-        if (!waiters.remove(waiter)) {
+        if (!waiters.contains(waiter)) {
           continue; // It got the lock, or left, during the query.
         }
-        waiters.add(waiter); // Behind those for whom there was no room in this poll.
         Standing standing = byOwnerId.get(waiter.stored.owner());
         note(waiter, standing, beforeNanos, now);
         if (standing == null

@@ -394,6 +394,8 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
   /**
    * Ends a session of this client at the server, whose connection gave no answer in time: the
    * server may not have noticed that it is closed, and its statement may wait for a locked table.
+   * Does so only if it is in a statement on this table, since behind a proxy the id may be
+   * another's. Returns whether it did.
    */
   public boolean endSession(Connection connection, long session) throws SQLException {
     return false;

@@ -74,6 +74,11 @@ public sealed class MySql extends Dialect permits MariaDb {
         changed_at = IF({condition}, {now}, changed_at), wanted_until = {wanted},
         expires_at = IF({condition}, {now} + :ttl, expires_at)""";
 
+  private final Sql isOurs = new Sql(this, """
+      SELECT COUNT(*) FROM information_schema.processlist
+      WHERE id = :session AND command <> 'Sleep' AND info LIKE '%{table}%'
+        AND user = SUBSTRING_INDEX(USER(), '@', 1)
+      """);
   private final Sql waitLittle = new Sql(
       this,
       "SET @holdfast_wait = @@innodb_lock_wait_timeout, SESSION innodb_lock_wait_timeout = 1");
@@ -224,6 +229,9 @@ public sealed class MySql extends Dialect permits MariaDb {
 
   @Override
   public boolean endSession(Connection connection, long session) throws SQLException {
+    if (query(connection, isOurs, Map.of("session", session)) == NONE) {
+      return false;
+    }
     try (Statement statement = connection.createStatement()) {
       return statement.executeUpdate("KILL " + session) == 0;
     } catch (SQLException e) {

@@ -230,10 +230,6 @@ public final class Postgres extends Dialect {
     }
   }
 
-  /**
-   * Ends it only if it is in a statement on this table. Behind a pooler, the id is not the
-   * server's, and ids are used again.
-   */
   @Override
   public boolean endSession(Connection connection, long session) throws SQLException {
     return query(connection, endSession, Map.of("session", session)) != NONE;
