@@ -134,7 +134,7 @@ final class JdbcTicket implements Ticket {
 
   /** Whether it joined so recently that its turn can't be over. */
   boolean isNew(long now) {
-    return now - joinedNanos < TimeUnit.MICROSECONDS.toNanos(Dialect.HANDED_OVER_MICROS);
+    return now - joinedNanos < TimeUnit.MICROSECONDS.toNanos(Dialect.ALIVE_MICROS);
   }
 
   @Override

@@ -405,6 +405,7 @@ final class Poller implements AutoCloseable {
     }
     woken.forEach(waiter -> waiter.wakeUp.run());
     if (announces) {
+      sayAliveSafely(); // On a slow network, the time for that is over before the next round.
       database.onOwnConnection(
           database.deadline(), c -> dialect.announce(c, List.copyOf(unannounced)));
     }

@@ -64,14 +64,17 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
   /** More than places can differ that several nodes of a cluster give out at the same time. */
   private static final long PLACES_OF_A_CLUSTER = 1_000;
 
-  /** The time within which a waiter must accept a lock that was handed over to it. */
-  public static final long HANDED_OVER_MICROS = 3_000_000;
+  /**
+   * The time within which a waiter must accept a lock that was handed over to it: three answers
+   * that take a third of the default store timeout each.
+   */
+  public static final long HANDED_OVER_MICROS = 5_000_000;
 
   /**
    * The time for which a waiter counts as alive after its client last reported it. A dead waiter
    * delays the others by no more than this.
    */
-  private static final long ALIVE_MICROS = 4_000_000;
+  public static final long ALIVE_MICROS = 4_000_000;
 
   /** An announcement that somebody waits is renewed when less than this is left of it. */
   public static final long ANNOUNCED_MICROS_MIN = ALIVE_MICROS / 2;
