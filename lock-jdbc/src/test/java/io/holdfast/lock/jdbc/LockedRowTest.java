@@ -220,31 +220,6 @@ class LockedRowTest {
     }
   }
 
-  /** As a DDL statement does. */
-  @EachRealServer
-  void whatTimedOutSinceTheTableIsLockedEndsAtTheServer(Server server) throws Exception {
-    try (Sessions sessions = new Sessions(server);
-        HikariDataSource pool = server.pool(3);
-        JdbcStore store = Stores.open(Stores.settings(pool), Duration.ofSeconds(2));
-        Connection blocker = server.connect();
-        Statement statement = blocker.createStatement()) {
-      blocker.setAutoCommit(server != Server.POSTGRES);
-      statement.execute(
-          server == Server.POSTGRES
-              ? "LOCK TABLE holdfast_lock IN ACCESS EXCLUSIVE MODE"
-              : "LOCK TABLES holdfast_lock WRITE");
-      try {
-        for (int i = 0; i < 3; i++) {
-          assertThatThrownBy(() -> store.tryAcquire(claim(freshKey())))
-              .isInstanceOf(StoreException.class);
-        }
-        Stores.await("no session waits for it", () -> sessions.thatWaitForTables() == 0);
-      } finally {
-        statement.execute(server == Server.POSTGRES ? "ROLLBACK" : "UNLOCK TABLES");
-      }
-    }
-  }
-
   @Test
   void aTransactionThatIsFrozenBeforeItsCommitIsEndedByPostgres() throws Exception {
     LockKey key = freshKey();
@@ -417,14 +392,6 @@ class LockedRowTest {
           ask("SELECT COUNT(*) FROM information_schema.innodb_trx"
               + " WHERE trx_wait_started < NOW() - INTERVAL 1 SECOND");
       };
-    }
-
-    long thatWaitForTables() {
-      return ask(
-          server == Server.POSTGRES
-              ? "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
-              : "SELECT COUNT(*) FROM information_schema.processlist"
-                  + " WHERE state LIKE '%metadata lock%'");
     }
 
     long thatWaitForRows() {

@@ -123,19 +123,6 @@ public final class Database implements AutoCloseable {
     }
   }
 
-  /** Ends a session whose statement took too long, or else it would stay while it waits. */
-  private void endSession(long session) {
-    Deadline deadline = deadline();
-    try (Lent lent = pool.lend(deadline)) {
-      boolean ended =
-          Sessions.run(lent.connection(), deadline, c -> dialect.endSession(c, session));
-      lent.markUsable();
-      log.debug("Session {} was ended: {}", session, ended);
-    } catch (StoreException | SQLException | RuntimeException e) {
-      log.debug("Session {} could not be ended", session, e);
-    }
-  }
-
   /** Has the client's own connection replaced at its next use. */
   public void expireOwnConnection() {
     ownConnection.expire();
@@ -183,10 +170,8 @@ public final class Database implements AutoCloseable {
       for (int failures = 0; ; failures++) {
         SQLException failure;
         Failure kind;
-        long session = 0;
         Lent lent = lender.lend(deadline);
         try {
-          session = dialect.session(lent.connection());
           T answer = Sessions.run(lent.connection(), deadline, question);
           refuseIfInTransaction(lent.connection(), deadline);
           lent.markUsable();
@@ -200,10 +185,6 @@ public final class Database implements AutoCloseable {
           }
         } finally {
           lent.close();
-        }
-        if (kind == Failure.UNKNOWN && deadline.leftMillis() == 1 && session != 0) {
-          long late = session;
-          pool.later(() -> endSession(late), () -> {});
         }
         boolean readOnly = kind == Failure.READ_ONLY;
         if (readOnly) {

@@ -386,22 +386,7 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
    * yes without knowing. False with an unknown driver.
    */
   public final boolean isInTransaction(Connection connection) throws SQLException {
-    return driver.inTransaction().ask(connection);
-  }
-
-  /** Returns the server's id of this session, for {@link #endSession}. No I/O. */
-  public final long session(Connection connection) throws SQLException {
-    return driver.session().ask(connection);
-  }
-
-  /**
-   * Ends a session of this client at the server, whose connection gave no answer in time: the
-   * server may not have noticed that it is closed, and its statement may wait for a locked table.
-   * Does so only if it is in a statement on this table, since behind a proxy the id may be
-   * another's. Returns whether it did.
-   */
-  public boolean endSession(Connection connection, long session) throws SQLException {
-    return false;
+    return driver.isInTransaction(connection);
   }
 
   /**

@@ -6,34 +6,14 @@ import java.sql.SQLException;
 /**
  * A JDBC driver's own knowledge of a session, beyond what JDBC tells. The driver need not be there,
  * and may be of a version that does not know it.
- *
- * @param inTransaction answers whether the session was in a transaction on the server after the
- *     last statement
- * @param session answers with the id that the server has given to the session
  */
-record Driver(Question<Boolean> inTransaction, Question<Long> session) {
-  /** The id of a session that the driver does not tell. */
-  static final long UNKNOWN = 0;
-
-  /** The driver that tells nothing. */
-  static final Driver NONE = new Driver(connection -> false, connection -> UNKNOWN);
-
-  /** A question that needs no I/O. */
-  @FunctionalInterface
-  interface Question<T> {
-    T ask(Connection connection) throws SQLException;
-
-    /** Returns a question whose answer is this if the driver does not know it. */
-    default Question<T> or(T otherwise) {
-      return connection -> {
-        try {
-          return ask(connection);
-        } catch (LinkageError e) { // Another version.
-          return otherwise;
-        }
-      };
-    }
-  }
+@FunctionalInterface
+interface Driver {
+  /**
+   * Whether the session was in a transaction on the server after the last statement; false if the
+   * connection is not of this driver. No I/O.
+   */
+  boolean isInTransaction(Connection connection) throws SQLException;
 
   /**
    * Returns this driver, or one that knows nothing if the class of its connections is not visible.
@@ -42,8 +22,14 @@ record Driver(Question<Boolean> inTransaction, Question<Long> session) {
     try {
       Class.forName(connectionClass, false, Driver.class.getClassLoader());
     } catch (ClassNotFoundException | LinkageError e) {
-      return NONE;
+      return connection -> false;
     }
-    return new Driver(driver.inTransaction.or(false), driver.session.or(UNKNOWN));
+    return connection -> {
+      try {
+        return driver.isInTransaction(connection);
+      } catch (LinkageError e) { // Another version.
+        return false;
+      }
+    };
   }
 }

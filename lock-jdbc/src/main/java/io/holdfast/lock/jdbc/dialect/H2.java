@@ -16,7 +16,7 @@ public final class H2 extends Dialect {
       this, "SELECT CASE WHEN expires_at > {now} THEN 1 ELSE 2 END FROM {table} WHERE name = :key");
 
   H2(String table) {
-    super(table, "H2", Driver.NONE);
+    super(table, "H2", connection -> false);
   }
 
   @Override

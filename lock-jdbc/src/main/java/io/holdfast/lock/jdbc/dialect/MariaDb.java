@@ -15,17 +15,10 @@ import org.mariadb.jdbc.util.constants.ServerStatus;
 final class MariaDb extends MySql {
   private static final Driver OWN_DRIVER = Driver.of(
       "org.mariadb.jdbc.Connection",
-      new Driver(
-          connection -> connection.isWrapperFor(org.mariadb.jdbc.Connection.class)
-              && (connection
-                          .unwrap(org.mariadb.jdbc.Connection.class)
-                          .getContext()
-                          .getServerStatus()
-                      & ServerStatus.IN_TRANSACTION)
-                  != 0,
-          connection -> connection.isWrapperFor(org.mariadb.jdbc.Connection.class)
-              ? connection.unwrap(org.mariadb.jdbc.Connection.class).getThreadId()
-              : Driver.UNKNOWN));
+      connection -> connection.isWrapperFor(org.mariadb.jdbc.Connection.class)
+          && (connection.unwrap(org.mariadb.jdbc.Connection.class).getContext().getServerStatus()
+                  & ServerStatus.IN_TRANSACTION)
+              != 0);
 
   private static final String WITHOUT_WAITING = "SET STATEMENT innodb_lock_wait_timeout = 0 FOR ";
 
@@ -35,11 +28,7 @@ final class MariaDb extends MySql {
     super(
         table,
         "MariaDB",
-        new Driver(
-            connection -> OWN_DRIVER.inTransaction().ask(connection)
-                || DRIVER.inTransaction().ask(connection),
-            connection ->
-                OWN_DRIVER.session().ask(connection) + DRIVER.session().ask(connection)));
+        connection -> OWN_DRIVER.isInTransaction(connection) || DRIVER.isInTransaction(connection));
   }
 
   @Override

@@ -27,13 +27,9 @@ import org.jspecify.annotations.Nullable;
 public sealed class MySql extends Dialect permits MariaDb {
   static final Driver DRIVER = Driver.of(
       "com.mysql.cj.jdbc.JdbcConnection",
-      new Driver(
-          connection -> connection.isWrapperFor(JdbcConnection.class)
-              && isInTransaction(
-                  connection.unwrap(JdbcConnection.class).getSession().getServerSession()),
-          connection -> connection.isWrapperFor(JdbcConnection.class)
-              ? connection.unwrap(JdbcConnection.class).getId()
-              : Driver.UNKNOWN));
+      connection -> connection.isWrapperFor(JdbcConnection.class)
+          && isInTransaction(
+              connection.unwrap(JdbcConnection.class).getSession().getServerSession()));
 
   /** The error code of a conflict under MariaDB's snapshot isolation; its SQL state is HY000. */
   private static final int RECORD_CHANGED = 1020;
@@ -41,7 +37,6 @@ public sealed class MySql extends Dialect permits MariaDb {
   static final int LOCK_WAIT_TIMEOUT = 1205;
   private static final int DEADLOCK = 1213;
   private static final int LOCKED_AND_NO_WAIT = 3572;
-  private static final int NO_SUCH_SESSION = 1094;
 
   /** The error code of group replication if another node's commit came first. */
   private static final int ROLLED_BACK_BY_PLUGIN = 3101;
@@ -74,11 +69,6 @@ public sealed class MySql extends Dialect permits MariaDb {
         changed_at = IF({condition}, {now}, changed_at), wanted_until = {wanted},
         expires_at = IF({condition}, {now} + :ttl, expires_at)""";
 
-  private final Sql isOurs = new Sql(this, """
-      SELECT COUNT(*) FROM information_schema.processlist
-      WHERE id = :session AND command <> 'Sleep' AND info LIKE '%{table}%'
-        AND user = SUBSTRING_INDEX(USER(), '@', 1)
-      """);
   private final Sql waitLittle = new Sql(
       this,
       "SET @holdfast_wait = @@innodb_lock_wait_timeout, SESSION innodb_lock_wait_timeout = 1");
@@ -225,21 +215,6 @@ public sealed class MySql extends Dialect permits MariaDb {
    */
   private static boolean isInTransaction(ServerSession session) {
     return session.inTransactionOnServer() || !session.isAutocommit();
-  }
-
-  @Override
-  public boolean endSession(Connection connection, long session) throws SQLException {
-    if (query(connection, isOurs, Map.of("session", session)) == NONE) {
-      return false;
-    }
-    try (Statement statement = connection.createStatement()) {
-      return statement.executeUpdate("KILL " + session) == 0;
-    } catch (SQLException e) {
-      if (e.getErrorCode() == NO_SUCH_SESSION) {
-        return false;
-      }
-      throw e;
-    }
   }
 
   @Override

@@ -37,13 +37,8 @@ public final class Postgres extends Dialect {
 
   private static final Driver DRIVER = Driver.of(
       "org.postgresql.jdbc.PgConnection",
-      new Driver(
-          connection -> connection.isWrapperFor(PgConnection.class)
-              && connection.unwrap(PgConnection.class).getTransactionState()
-                  != TransactionState.IDLE,
-          connection -> connection.isWrapperFor(PgConnection.class)
-              ? connection.unwrap(PgConnection.class).getBackendPID()
-              : Driver.UNKNOWN));
+      connection -> connection.isWrapperFor(PgConnection.class)
+          && connection.unwrap(PgConnection.class).getTransactionState() != TransactionState.IDLE);
 
   private final Sql tryLockRow = new Sql(this, """
       UPDATE {table} SET guarded = guarded + 1, changed_at = {now}
@@ -54,12 +49,6 @@ public final class Postgres extends Dialect {
       new Sql(this, "SELECT 1 FROM pg_advisory_xact_lock(hashtextextended(:creation, 0))");
   private final Sql tryLockCreation =
       new Sql(this, "SELECT pg_try_advisory_xact_lock(hashtextextended(:creation, 0))::int");
-
-  private final Sql endSession = new Sql(this, """
-      SELECT pg_terminate_backend(pid)::int FROM pg_stat_activity
-      WHERE pid = :session AND usename = current_user AND state = 'active'
-        AND strpos(query, '{table}') > 0 AND query_start < clock_timestamp() - interval '1 ms'
-      """);
 
   private final Sql notify = new Sql(this, "SELECT 1 FROM pg_notify(:channel, :payload)");
 
@@ -228,11 +217,6 @@ public final class Postgres extends Dialect {
           ("The database's encoding is %s, which can't hold every" + " lock name; it must be UTF8")
               .formatted(encoding));
     }
-  }
-
-  @Override
-  public boolean endSession(Connection connection, long session) throws SQLException {
-    return query(connection, endSession, Map.of("session", session)) != NONE;
   }
 
   /** Returns the channel for notifications of hand-overs to waiters of this client. */
