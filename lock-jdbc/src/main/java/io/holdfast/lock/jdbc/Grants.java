@@ -62,6 +62,7 @@ final class Grants {
   /** Renews grants; returns one result for each, in order. */
   List<Renewal> renew(List<Grant> grants) throws StoreException {
     Deadline deadline = database.deadline();
+    Deadline patience = Deadlines.part(deadline, 2); // For the pool, in all tries together.
     Map<Duration, List<JdbcGrant>> byTtl = grants.stream()
         .map(JdbcGrant.class::cast)
         .collect(Collectors.groupingBy(
@@ -73,7 +74,7 @@ final class Grants {
         List<JdbcGrant> batch =
             group.subList(from, Math.min(group.size(), from + Dialect.BATCH_MAX));
         try {
-          renewBatch(batch, results, deadline);
+          renewBatch(batch, results, patience, deadline);
         } catch (StoreException e) {
           unanswered += batch.size();
           if (unanswered == grants.size()) {
@@ -87,35 +88,47 @@ final class Grants {
   }
 
   private void renewBatch(
-      List<JdbcGrant> batch, IdentityHashMap<Grant, Renewal> results, Deadline deadline)
+      List<JdbcGrant> batch,
+      IdentityHashMap<Grant, Renewal> results,
+      Deadline patience,
+      Deadline deadline)
       throws StoreException {
-    List<JdbcGrant> open = renewOnce(batch, results, deadline);
+    List<JdbcGrant> open = renewOnce(batch, results, patience, deadline);
     for (int tries = 1; !open.isEmpty(); tries++) {
       if (tries == LOCKED_TRIES || !Deadlines.pause(deadline, tries)) {
         StoreException locked = locked();
         open.forEach(grant -> results.put(grant, new Renewal.Unknown(locked)));
         return;
       }
-      open = renewOnce(open, results, deadline);
+      open = renewOnce(open, results, patience, deadline);
     }
   }
 
   /** Tries once to renew grants; returns those that are valid but could not be extended. */
   private List<JdbcGrant> renewOnce(
-      List<JdbcGrant> batch, IdentityHashMap<Grant, Renewal> results, Deadline deadline)
+      List<JdbcGrant> batch,
+      IdentityHashMap<Grant, Renewal> results,
+      Deadline patience,
+      Deadline deadline)
       throws StoreException {
     List<StoredClaim> claims = batch.stream().map(JdbcGrant::stored).toList();
     List<Long> numbers = batch.stream().map(JdbcGrant::number).toList();
     List<String> keys = claims.stream().map(StoredClaim::key).toList();
     long ttlMicros = Keys.micros(batch.get(0).claim().ttl());
     long begin = System.nanoTime();
-    if (forRenewal(deadline, c -> dialect.renew(c, claims, numbers)) == claims.size()) {
+    // Both statements on one connection: another may lead to a server that knows less.
+    Sessions.Call<Optional<List<Row>>> renewal =
+        c -> dialect.renew(c, claims, numbers) == claims.size()
+            ? Optional.empty()
+            : Optional.of(dialect.readRows(c, keys));
+    Optional<List<Row>> read =
+        database.untilAnswered(deadline, () -> database.forRenewal(patience, deadline, renewal));
+    if (read.isEmpty()) {
       batch.forEach(
           grant -> results.put(grant, new Renewal.Renewed(grant.claim().ttl())));
       return List.of();
     }
-    Map<String, Row> rows = forRenewal(deadline, c -> dialect.readRows(c, keys)).stream()
-        .collect(Collectors.toMap(Row::key, row -> row));
+    Map<String, Row> rows = read.get().stream().collect(Collectors.toMap(Row::key, row -> row));
     long elapsedMicros = (System.nanoTime() - begin) / 1_000;
     List<JdbcGrant> locked = new ArrayList<>();
     for (JdbcGrant grant : batch) {
@@ -134,10 +147,6 @@ final class Grants {
       }
     }
     return locked;
-  }
-
-  private <T> T forRenewal(Deadline deadline, Sessions.Call<T> question) throws StoreException {
-    return database.untilAnswered(deadline, () -> database.forRenewal(deadline, question));
   }
 
   /**

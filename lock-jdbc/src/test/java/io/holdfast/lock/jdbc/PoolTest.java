@@ -215,6 +215,52 @@ class PoolTest {
     }
   }
 
+  /** Another connection may lead to a server that does not know the grant. */
+  @Test
+  void aRenewalThatDidNotExtendALeaseReadsItOnTheSameConnection() throws Exception {
+    try (HikariDataSource pool = Server.H2.pool(4)) {
+      AtomicInteger lent = new AtomicInteger();
+      try (JdbcStore store = Stores.open(counting(pool, lent))) {
+        Grant grant = store.tryAcquire(claim(freshKey())).orElseThrow();
+        assertThat(store.release(grant, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
+        int before = lent.get();
+        assertThat(store.renew(List.of(grant))).containsExactly(new Renewal.Lost());
+        assertThat(lent.get() - before).isEqualTo(1);
+      }
+    }
+  }
+
+  @Test
+  void anExhaustedPoolIsNotAskedAtEachUseForAnotherConnectionToKeep() throws Exception {
+    try (HikariDataSource pool = Server.H2.pool(3)) {
+      AtomicInteger asked = new AtomicInteger();
+      try (JdbcStore store =
+          Stores.open(Stores.settings(counting(pool, asked)), Duration.ofSeconds(2))) {
+        JdbcGrant grant = (JdbcGrant) store.tryAcquire(claim(freshKey())).orElseThrow();
+        try (Connection first = pool.getConnection();
+            Connection second = pool.getConnection()) {
+          assertThat(first).isNotSameAs(second);
+          int before = asked.get();
+          for (int i = 0; i < 3; i++) {
+            grant.database().expireOwnConnection();
+            assertThat(grant.isShown()).isTrue();
+          }
+          assertThat(asked.get() - before).isEqualTo(1);
+        }
+      }
+    }
+  }
+
+  private static DataSource counting(DataSource pool, AtomicInteger asked) {
+    return new Wrapper(pool) {
+      @Override
+      public Connection getConnection() throws SQLException {
+        asked.incrementAndGet();
+        return wrapped.getConnection();
+      }
+    };
+  }
+
   private static boolean isClosed(Connection connection) {
     try {
       return connection.isClosed();

@@ -16,6 +16,7 @@ import io.holdfast.lock.spi.Renewal;
 import io.holdfast.lock.spi.Ticket;
 import io.holdfast.lock.tck.fault.FaultProxy;
 import io.holdfast.lock.tck.fault.Link.Direction;
+import java.sql.Connection;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -114,6 +115,33 @@ class SlowNetworkTest {
         assertThat(proxy.connections()).isEqualTo(connections);
       } finally {
         executor.shutdown();
+      }
+    }
+  }
+
+  @EachRealServer
+  void theClientsOwnConnectionIsNotTakenForBrokenWhileThePoolHasNoOther(Server server)
+      throws Exception {
+    try (FaultProxy proxy = server.openProxy();
+        HikariDataSource pool = pool(server, proxy);
+        JdbcStore store = Stores.open(pool)) {
+      JdbcGrant grant = (JdbcGrant) store.tryAcquire(claim(freshKey())).orElseThrow();
+      List<Connection> others = new ArrayList<>();
+      while (others.size() < pool.getMaximumPoolSize() - 1) {
+        others.add(pool.getConnection());
+      }
+      Stores.pause(Duration.ofMillis(600)); // Then it is checked before it is used.
+      // A round trip takes more than a quarter of the store timeout, and less than a third.
+      proxy.delay(Direction.REQUESTS, Duration.ofMillis(750));
+      proxy.delay(Direction.REPLIES, Duration.ofMillis(750));
+      grant.database().expireOwnConnection();
+
+      assertThat(grant.isShown()).isTrue();
+
+      proxy.delay(Direction.REQUESTS, Duration.ZERO);
+      proxy.delay(Direction.REPLIES, Duration.ZERO);
+      for (Connection other : others) {
+        other.close();
       }
     }
   }

@@ -68,9 +68,14 @@ public final class Database implements AutoCloseable {
     return ask(ownConnection, deadline, question);
   }
 
-  /** Asks on a connection that is in the way of nothing else. */
-  public <T> T forRenewal(Deadline deadline, Sessions.Call<T> question) throws StoreException {
-    return ask(ownConnection::lendForRenewal, deadline, question);
+  /**
+   * Asks on a connection that is in the way of nothing else.
+   *
+   * @param patience the deadline for the pool; after it, the client's own connection is used
+   */
+  public <T> T forRenewal(Deadline patience, Deadline deadline, Sessions.Call<T> question)
+      throws StoreException {
+    return ask(rest -> ownConnection.lendForRenewal(patience, rest), deadline, question);
   }
 
   /**

@@ -61,9 +61,13 @@ public final class OwnConnection implements Lender, AutoCloseable {
 
   // Guarded by the second lock.
   private @Nullable Lent kept;
-  private long keptSinceNanos;
   private long usedAtNanos;
-  private long changeAtNanos;
+
+  /** The time just before the kept connection was asked for. */
+  private volatile long keptSinceNanos;
+
+  /** The time from which a use exchanges the connection. */
+  private volatile long changeAtNanos;
 
   /** The last time at which a connection seemed to lead to a wrong server. */
   private volatile long expiredAtNanos = System.nanoTime();
@@ -105,13 +109,13 @@ public final class OwnConnection implements Lender, AutoCloseable {
 
   /**
    * Lends a connection of the pool, which is kept from then on if it works; the kept one if the
-   * pool gives none within a part of the deadline.
+   * pool gives none within {@code patience}.
    */
-  Lent lendForRenewal(Deadline deadline) throws StoreException {
+  Lent lendForRenewal(Deadline patience, Deadline deadline) throws StoreException {
     long askedNanos = System.nanoTime();
     Lent fresh;
     try {
-      fresh = pool.lend(Deadlines.part(deadline, SHARE_OF_DEADLINE));
+      fresh = pool.lend(patience);
     } catch (StoreException e) {
       log.debug("The client's own connection is used, since the pool gives none", e);
       return lendKept(deadline, false, () -> {});
@@ -119,8 +123,11 @@ public final class OwnConnection implements Lender, AutoCloseable {
     return new Lent(fresh.connection(), (connection, usable) -> {
       // If it can't be locked, it is lent; the next renewal exchanges it.
       if (usable && borrowed.tryLock()) {
-        keep(fresh, askedNanos);
-        giveBack(true);
+        try {
+          keep(fresh, askedNanos);
+        } finally {
+          giveBack(true);
+        }
       } else {
         fresh.close(usable);
       }
@@ -144,8 +151,11 @@ public final class OwnConnection implements Lender, AutoCloseable {
         keep(current, askedNanos);
       }
       lent = new Lent(current.connection(), (connection, usable) -> {
-        giveBack(usable);
-        after.run();
+        try {
+          giveBack(usable);
+        } finally {
+          after.run();
+        }
       });
       return lent;
     } finally {
@@ -155,14 +165,19 @@ public final class OwnConnection implements Lender, AutoCloseable {
     }
   }
 
-  /** Exchanges the connection if it is due, and drops it if it is broken. */
+  /**
+   * Exchanges the connection if that is due; else drops it if it is broken. Not both: the pool may
+   * have taken so much of the time that a slow connection would look like a broken one.
+   */
   private void check(Deadline deadline) {
-    if (kept != null && (isSuspect() || System.nanoTime() - changeAtNanos >= 0)) {
-      change(Deadlines.part(deadline, SHARE_OF_DEADLINE));
-    }
     Lent current = kept;
-    if (current != null
-        && !testUnlessRecent(current, usedAtNanos, Deadlines.part(deadline, SHARE_OF_DEADLINE))) {
+    if (current == null) {
+      return;
+    }
+    Deadline share = Deadlines.part(deadline, SHARE_OF_DEADLINE);
+    if (System.nanoTime() - changeAtNanos >= 0) {
+      change(share);
+    } else if (!isRecent(usedAtNanos) && !test(current, share)) {
       drop(current, false);
     }
   }
@@ -186,24 +201,38 @@ public final class OwnConnection implements Lender, AutoCloseable {
     kept = taken;
     keptSinceNanos = askedNanos;
     usedAtNanos = System.nanoTime();
-    changeAtNanos =
-        usedAtNanos + ThreadLocalRandom.current().nextLong(AGE_NANOS_MIN, AGE_NANOS_MAX);
+    long ageNanos = ThreadLocalRandom.current().nextLong(AGE_NANOS_MIN, AGE_NANOS_MAX);
+    changeAtNanos = usedAtNanos + (isSuspect() ? 0 : ageNanos);
     if (old == null) {
       return;
     }
     if (!works || isRecent(idleSinceNanos)) {
       old.close(works);
     } else {
-      pool.later(() -> old.close(test(old, Deadlines.after(closeMax))), () -> old.close(false));
+      pool.later(() -> closeTested(old), () -> old.close(false));
+    }
+  }
+
+  private void closeTested(Lent old) {
+    boolean works = false;
+    try {
+      works = test(old, Deadlines.after(closeMax));
+    } finally {
+      old.close(works);
     }
   }
 
   /**
    * Has the connection exchanged at its next use, if the pool has another. Until then it is used,
-   * but never given back as good: it may lead to a wrong server.
+   * but never given back as good: it may lead to a wrong server. If the pool had none, to say it
+   * again hastens nothing.
    */
   void expire() {
+    boolean first = !isSuspect();
     expiredAtNanos = System.nanoTime();
+    if (first) {
+      changeAtNanos = expiredAtNanos;
+    }
   }
 
   private boolean isSuspect() {
@@ -241,21 +270,16 @@ public final class OwnConnection implements Lender, AutoCloseable {
           closeMax);
       return;
     }
+    boolean works = false;
     try {
-      if (kept != null) {
-        drop(kept, testUnlessRecent(kept, usedAtNanos, deadline));
-      }
+      works = kept != null && (isRecent(usedAtNanos) || test(kept, deadline));
     } finally {
-      borrowed.unlock();
+      giveBack(works);
     }
   }
 
   private static boolean isRecent(long usedNanos) {
     return System.nanoTime() - usedNanos < TRUSTED_NANOS;
-  }
-
-  private static boolean testUnlessRecent(Lent tested, long idleSinceNanos, Deadline deadline) {
-    return isRecent(idleSinceNanos) || test(tested, deadline);
   }
 
   /** Whether the connection works. */
