@@ -233,7 +233,7 @@ final class JdbcStore implements LockStore {
     // If the lock is free all the same, the first poll finds that.
     long place = database.onPool(deadline, c -> dialect.join(c, stored));
     JdbcTicket waiter = new JdbcTicket(this, askedNanos, claim, stored, place, wakeUp);
-    Acquisition queued = new Acquisition.Queued(waiter, JdbcTicket.RECHECK_AFTER);
+    Acquisition queued = new Acquisition.Queued(waiter, poller.recheckAfter());
     poller.join(waiter); // Last: a failure after that would leave the waiter in the poller.
     return queued;
   }
@@ -255,17 +255,17 @@ final class JdbcStore implements LockStore {
     return number == Dialect.NONE ? Dialect.UNSURE : number;
   }
 
-  /** Does {@link Dialect#reopenLine}. */
-  void reopenLine(String key, long place) throws StoreException {
-    database.onPool(database.deadline(), c -> dialect.reopenLine(c, key, place));
-  }
-
   /**
    * Does {@link Dialect#take}. If a try got the lock but its answer was lost, the next accepts it.
+   *
+   * @param reopens whether to do {@link Dialect#reopenLine} before
    */
-  Optional<JdbcGrant> acceptOrTake(Claim claim, StoredClaim stored, long place)
+  Optional<JdbcGrant> acceptOrTake(Claim claim, StoredClaim stored, long place, boolean reopens)
       throws StoreException {
     Deadline deadline = database.deadline();
+    if (reopens) {
+      database.onPool(deadline, c -> dialect.reopenLine(c, stored.key(), place));
+    }
     long number = database.untilAnswered(
         deadline, () -> database.onPool(deadline, c -> dialect.take(c, stored, place)));
     return number == Dialect.NONE

@@ -29,15 +29,6 @@ import org.jspecify.annotations.Nullable;
  * as a grant only if the ticket has asked nothing since it joined.
  */
 final class JdbcTicket implements Ticket {
-  /**
-   * The time after which the engine asks by itself. Only for the case that the {@link Poller},
-   * which polls far more often, has failed: if it has not, nothing is sent.
-   */
-  static final Duration RECHECK_AFTER = Duration.ofSeconds(5);
-
-  /** The age up to which what the poller saw spares the recheck. */
-  private static final long SEEN_NANOS_MAX = TimeUnit.SECONDS.toNanos(2);
-
   private final JdbcStore store;
   private final Claim claim;
   final StoredClaim stored;
@@ -60,11 +51,11 @@ final class JdbcTicket implements Ticket {
   /** The time just before the waiting thread's last request. */
   private volatile long askedNanos;
 
-  /** The time just before the last poll, if that found nothing that the thread must ask about. */
-  private volatile long seenWaitingNanos;
-
   /** The time just before the request with which it joined the line. */
   private final long joinedNanos;
+
+  /** The time at which that request was answered. */
+  private final long inLineSinceNanos;
 
   private volatile @Nullable HandedOver heard;
 
@@ -105,21 +96,11 @@ final class JdbcTicket implements Ticket {
     this.store = store;
     this.askedNanos = askedNanos;
     this.joinedNanos = askedNanos;
-    noteNews();
+    this.inLineSinceNanos = store.time.nanos();
     this.claim = claim;
     this.stored = stored;
     this.place = place;
     this.wakeUp = wakeUp;
-  }
-
-  /** Notes that a poll, sent after {@code beforeNanos}, found that it stands in line. */
-  void noteWaiting(long beforeNanos) {
-    seenWaitingNanos = beforeNanos;
-  }
-
-  /** Notes that the waiting thread must ask. */
-  final void noteNews() {
-    seenWaitingNanos = askedNanos - SEEN_NANOS_MAX;
   }
 
   /** Notes a notification that the lock was handed over to it. */
@@ -134,7 +115,7 @@ final class JdbcTicket implements Ticket {
 
   /** Whether it joined so recently that its turn can't be over. */
   boolean isNew(long now) {
-    return now - joinedNanos < TimeUnit.MICROSECONDS.toNanos(Dialect.ALIVE_MICROS);
+    return now - inLineSinceNanos < TimeUnit.MICROSECONDS.toNanos(Dialect.ALIVE_MICROS);
   }
 
   @Override
@@ -154,17 +135,9 @@ final class JdbcTicket implements Ticket {
 
   @Override
   public Status poll() throws StoreException {
-    long now = store.time.nanos();
-    boolean isRecheck = now - askedNanos >= RECHECK_AFTER.toNanos();
-    askedNanos = now;
-    if (isRecheck && heard == null && now - seenWaitingNanos < SEEN_NANOS_MAX) {
-      return new Waiting(RECHECK_AFTER);
-    }
-    if (setBack) {
-      store.reopenLine(stored.key(), place);
-      setBack = false;
-    }
-    Optional<JdbcGrant> grant = store.acceptOrTake(claim, stored, place);
+    askedNanos = store.time.nanos();
+    Optional<JdbcGrant> grant = store.acceptOrTake(claim, stored, place, setBack);
+    setBack = false;
     if (grant.isPresent()) {
       granted = true;
       store.poller.leaveGranted(this);
@@ -178,7 +151,7 @@ final class JdbcTicket implements Ticket {
       return new Gone();
     }
     store.poller.pollAgain(this);
-    return new Waiting(RECHECK_AFTER);
+    return new Waiting(store.poller.recheckAfter());
   }
 
   @Override

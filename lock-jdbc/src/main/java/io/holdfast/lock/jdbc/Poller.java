@@ -7,6 +7,7 @@ import io.holdfast.lock.jdbc.dialect.Standing;
 import io.holdfast.lock.jdbc.dialect.StoredClaim;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.TimeSource;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashSet;
@@ -59,8 +60,17 @@ final class Poller implements AutoCloseable {
    */
   private static final long ROUND_NANOS_PER_WAITER = TimeUnit.MILLISECONDS.toNanos(1);
 
-  /** What is due soon is done with what is due now, if three quarters of its pause are over. */
+  /** A poll comes early, with others that are due, once its pause divided by this is left. */
   private static final int EARLY_DIVISOR = 4;
+
+  /**
+   * The least time after which a waiting thread asks by itself. Only for the case that this poller,
+   * which polls far more often, hangs.
+   */
+  private static final Duration RECHECK_AFTER_MIN = Duration.ofSeconds(5);
+
+  /** The same for each of many waiters, so that all together ask at most four times a second. */
+  private static final Duration RECHECK_AFTER_PER_WAITER = Duration.ofMillis(250);
 
   /** The pause after a wake: time for the waiter to ask by itself. */
   private static final long AFTER_WAKE_NANOS = TimeUnit.SECONDS.toNanos(1);
@@ -159,6 +169,12 @@ final class Poller implements AutoCloseable {
     waiter.pollAtNanos =
         time.nanos() + Math.min(PollPace.POLL_NANOS_MAX, PollPace.POLL_NANOS_MIN << doublings);
     startOrWakeThread();
+  }
+
+  /** Returns the time after which a waiting thread asks by itself. */
+  synchronized Duration recheckAfter() {
+    Duration ofAll = RECHECK_AFTER_PER_WAITER.multipliedBy(waiters.size());
+    return ofAll.compareTo(RECHECK_AFTER_MIN) > 0 ? ofAll : RECHECK_AFTER_MIN;
   }
 
   synchronized boolean isAwaited() {
@@ -317,7 +333,6 @@ final class Poller implements AutoCloseable {
           waiter.earlyNanos = 0;
         }
       }
-      due.forEach(JdbcTicket::noteNews);
       due.forEach(waiter -> waiter.wakeUp.run());
     }
   }
@@ -373,15 +388,13 @@ final class Poller implements AutoCloseable {
             || (standing.row().isFree() && standing.ahead() == 0)) {
           waiter.pollAtNanos = now + AFTER_WAKE_NANOS;
           waiter.earlyNanos = 0;
-          waiter.noteNews();
           woken.add(waiter);
           continue;
         }
         Row row = standing.row();
         long pauseNanos = waiter.pace.nextPauseNanos(standing, now, notified);
         waiter.pollAtNanos = now + pauseNanos;
-        waiter.earlyNanos = pauseNanos - pauseNanos / EARLY_DIVISOR;
-        waiter.noteWaiting(beforeNanos);
+        waiter.earlyNanos = pauseNanos / EARLY_DIVISOR;
         if (!row.isFree()) {
           waiter.failedTakes = 0;
           waiter.holder = row.holder();

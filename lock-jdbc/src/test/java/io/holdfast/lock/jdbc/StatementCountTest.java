@@ -158,7 +158,6 @@ class StatementCountTest {
       double seconds = (System.nanoTime() - begin) / 1e9;
       double perSecond = (proxy.requests() - before) / seconds;
 
-      System.out.printf("%s: %.1f requests a second for %d names%n", server, perSecond, names);
       assertThat(perSecond).isLessThanOrEqualTo(20);
       for (Future<Optional<Lease>> waited : waiting) {
         assertThat(waited.get(60, TimeUnit.SECONDS)).isEmpty();
