@@ -268,7 +268,7 @@ final class Grants {
   }
 
   /** Makes the exception for a row that stayed locked. */
-  private static StoreException locked() {
+  static StoreException locked() {
     return StoreException.refused("Another transaction has the lock's row locked", null);
   }
 }

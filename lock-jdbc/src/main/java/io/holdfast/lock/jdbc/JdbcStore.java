@@ -51,9 +51,10 @@ import org.jspecify.annotations.Nullable;
 final class JdbcStore implements LockStore {
   /**
    * The most retries of an acquire, of both kinds together: to take a lock that is free but whose
-   * row was locked, and to see a row that is there.
+   * row was locked, and to see a row that is there. A quarter of a second: those who take and free
+   * the lock in turn have its row locked for milliseconds.
    */
-  private static final int RETRIES_MAX = 4;
+  private static final int RETRIES_MAX = 10;
 
   /** The timeout of each statement of a purge, which has no client and so no store timeout. */
   private static final Duration PURGE_STATEMENT_TIMEOUT = Duration.ofSeconds(30);
@@ -187,7 +188,8 @@ final class JdbcStore implements LockStore {
 
   /**
    * One statement, if nobody else has the row locked or stands in line; one more if there is no row
-   * yet. Looks again, a few times, whether a lock is free whose row was locked.
+   * yet. Looks again, a few times, whether a lock is free whose row was locked. If it stays locked,
+   * that is a failure: nobody is seen to have the lock.
    */
   @Override
   public Optional<Grant> tryAcquire(Claim claim) throws StoreException {
@@ -209,9 +211,11 @@ final class JdbcStore implements LockStore {
         answer = acquire(deadline, stored, dialect::acquire);
         continue;
       }
-      boolean open = seen.get(0).row().isFree() && seen.get(0).ahead() == 0;
-      if (!open || tries > RETRIES_MAX || !Deadlines.pause(deadline, tries - 1)) {
+      if (!seen.get(0).row().isFree() || seen.get(0).ahead() > 0) {
         return Optional.empty();
+      }
+      if (tries > RETRIES_MAX || !Deadlines.pause(deadline, tries - 1)) {
+        throw Grants.locked();
       }
       long number = database.onPool(deadline, c -> dialect.take(c, stored, Dialect.NO_PLACE));
       answer = number == Dialect.NONE ? Dialect.UNSURE : number;
