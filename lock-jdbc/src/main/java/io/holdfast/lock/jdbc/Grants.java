@@ -240,15 +240,17 @@ final class Grants {
   /**
    * Ends a grant by this statement, which leaves a locked row alone; tries again for as long as the
    * row shows the grant. The first waiter's row can be locked for a moment, since the waiter
-   * reports that it is alive; if it stays locked, the next one gets the lock.
+   * reports that it is alive; if it stays locked, after several tries or half of the time, the next
+   * one gets the lock.
    *
    * @return whether it ended the grant
    */
   private boolean end(Deadline deadline, String key, Predicate<Row> grant, Ending ending)
       throws StoreException {
+    Deadline firstWaiter = Deadlines.part(deadline, 2);
     AtomicInteger sent = new AtomicInteger();
     Sessions.Call<Boolean> statement =
-        c -> ending.on(c, sent.getAndIncrement() >= FIRST_WAITER_TRIES);
+        c -> ending.on(c, sent.getAndIncrement() >= FIRST_WAITER_TRIES || firstWaiter.isOver());
     for (int tries = 0; !database.onPoolOrOwnConnection(deadline, statement); tries++) {
       if (!shows(deadline, key, grant)) {
         return false;

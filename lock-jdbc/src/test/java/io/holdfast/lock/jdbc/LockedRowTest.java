@@ -25,13 +25,13 @@ import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicReference;
 import javax.sql.DataSource;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -223,6 +223,7 @@ class LockedRowTest {
   @Test
   void aTransactionThatIsFrozenBeforeItsCommitIsEndedByPostgres() throws Exception {
     LockKey key = freshKey();
+    CountDownLatch reached = new CountDownLatch(1);
     CountDownLatch thawed = new CountDownLatch(1);
     AtomicBoolean freezes = new AtomicBoolean();
     try (HikariDataSource pool = Server.POSTGRES.pool(6, config -> config.setAutoCommit(false));
@@ -230,7 +231,12 @@ class LockedRowTest {
         JdbcStore other = Stores.open(others);
         JdbcStore store = Stores.open(
             new JdbcStore.Settings(
-                frozenBeforeCommit(pool, freezes, thawed),
+                beforeCommit(pool, connection -> {
+                  if (freezes.get()) {
+                    reached.countDown();
+                    thawed.await();
+                  }
+                }),
                 JdbcLocks.DEFAULT_TABLE,
                 SchemaMode.CREATE,
                 true,
@@ -246,8 +252,9 @@ class LockedRowTest {
         }
       });
       try {
-        Stores.await("its row is locked", () -> isTaken(other, key));
-        Stores.await("its row is not locked any more", () -> !isTaken(other, key));
+        assertThat(reached.await(Stores.PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
+        assertThat(canTake(other, key)).isFalse();
+        Stores.await("its row is not locked any more", () -> canTake(other, key));
       } finally {
         freezes.set(false);
         thawed.countDown();
@@ -257,20 +264,56 @@ class LockedRowTest {
     }
   }
 
-  private static boolean isTaken(JdbcStore store, LockKey key) {
-    try {
-      Optional<Grant> grant = store.tryAcquire(claim(key));
-      if (grant.isPresent()) {
-        store.release(grant.get(), Duration.ZERO);
-      }
-      return grant.isEmpty();
-    } catch (StoreException e) {
-      throw new AssertionError(e);
+  @Test
+  void aShorterLimitThatASessionHasStays() throws Exception {
+    assertThat(limitOfIdleTransactions("0")).isEqualTo("10s");
+    assertThat(limitOfIdleTransactions("1h")).isEqualTo("10s");
+    assertThat(limitOfIdleTransactions("3s")).isEqualTo("3s");
+  }
+
+  private static String limitOfIdleTransactions(String ofSession) throws Exception {
+    AtomicReference<String> limit = new AtomicReference<>();
+    try (HikariDataSource pool = Server.POSTGRES.pool(4, config -> {
+          config.setAutoCommit(false);
+          config.addDataSourceProperty(
+              "options", "-c idle_in_transaction_session_timeout=" + ofSession);
+        });
+        JdbcStore store = Stores.open(
+            new JdbcStore.Settings(
+                beforeCommit(pool, connection -> limit.set(show(connection))),
+                JdbcLocks.DEFAULT_TABLE,
+                SchemaMode.CREATE,
+                true,
+                false),
+            Stores.STORE_TIMEOUT)) {
+      assertThat(store.tryAcquire(claim(freshKey()))).isPresent();
+      return limit.get();
     }
   }
 
-  private static DataSource frozenBeforeCommit(
-      DataSource pool, AtomicBoolean freezes, CountDownLatch thawed) {
+  private static String show(Connection connection) throws SQLException {
+    try (Statement statement = connection.createStatement();
+        ResultSet result = statement.executeQuery("SHOW idle_in_transaction_session_timeout")) {
+      assertThat(result.next()).isTrue();
+      return result.getString(1);
+    }
+  }
+
+  private static boolean canTake(JdbcStore store, LockKey key) {
+    try {
+      store.release(store.tryAcquire(claim(key)).orElseThrow(), Duration.ZERO);
+      return true;
+    } catch (StoreException e) {
+      return false;
+    }
+  }
+
+  /** Something that happens before a commit. */
+  private interface Interlude {
+    void run(Connection connection) throws Exception;
+  }
+
+  private static DataSource beforeCommit(DataSource pool, Interlude interlude) {
     return new Wrapper(pool) {
       @Override
       public Connection getConnection() throws SQLException {
@@ -279,8 +322,8 @@ class LockedRowTest {
             Connection.class.getClassLoader(),
             new Class<?>[] {Connection.class},
             (proxy, method, arguments) -> {
-              if (method.getName().equals("commit") && freezes.get()) {
-                thawed.await();
+              if (method.getName().equals("commit")) {
+                interlude.run(connection);
               }
               try {
                 return method.invoke(connection, arguments);

@@ -152,7 +152,8 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
   private final Sql take = updateOne(
       "(" + HANDED_OVER + " OR expires_at <= {now} AND served < :place"
           + " AND NOT EXISTS (SELECT 1 {line} AND a.place < :place))",
-      // What both cases are told by comes last: MySQL makes assignments from left to right.
+      // MySQL makes assignments from left to right, so the columns that tell the cases apart come
+      // last.
       "number = {report}(CASE WHEN " + HANDED_OVER
           + " THEN number ELSE GREATEST(number + 1, {now}) END),"
           + " changed_at = CASE WHEN " + HANDED_OVER + " THEN changed_at ELSE {now} END,"

@@ -32,8 +32,14 @@ public final class Postgres extends Dialect {
   /** The SQL state of a full queue of notifications, and of other limits that were exceeded. */
   private static final String TOO_MANY_NOTIFICATIONS = "54000";
 
-  /** The time after which the server ends a session that does not commit what a statement did. */
-  private static final int UNCOMMITTED_MILLIS_MAX = 10_000;
+  /**
+   * One more column, that has the server end a session that does not commit within this time what
+   * the statement did. A shorter time that the session has already stays.
+   */
+  private static final String BOUNDED = """
+      , CASE WHEN current_setting('idle_in_transaction_session_timeout')::interval
+          NOT BETWEEN '1 ms' AND '10 s'
+        THEN set_config('idle_in_transaction_session_timeout', '10 s', true) END""";
 
   private static final Driver DRIVER = Driver.of(
       "org.postgresql.jdbc.PgConnection",
@@ -195,8 +201,7 @@ public final class Postgres extends Dialect {
 
   @Override
   String bounded() {
-    return ", set_config('idle_in_transaction_session_timeout', '" + UNCOMMITTED_MILLIS_MAX
-        + "', true)";
+    return BOUNDED;
   }
 
   @Override
