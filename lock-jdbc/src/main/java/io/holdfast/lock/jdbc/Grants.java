@@ -10,6 +10,8 @@ import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.Renewal;
 import io.holdfast.lock.spi.StoreException;
+import java.sql.Connection;
+import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.IdentityHashMap;
@@ -17,6 +19,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
 
@@ -24,9 +27,8 @@ import java.util.stream.Collectors;
  * Renews, extends and ends grants. A row that a guarded transaction has locked is tried again. No
  * statement waits for it at the database, since a waiting statement could outlive its client.
  *
- * <p>Up to {@value Dialect#BATCH_MAX} grants are renewed with two statements: one extends those
- * that are still held, the other reads which they are. They use the client's own connection, which
- * is replaced first, so that it leads to the same server as the pool's connections.
+ * <p>Up to {@value Dialect#BATCH_MAX} grants are renewed with one statement. If it extended fewer,
+ * a second one reads which of them still stand.
  *
  * <p>Threads: safe for use by any number of threads.
  */
@@ -46,6 +48,9 @@ final class Grants {
   /** An answer within the TTL divided by this is prompt: the engine's drift allowance covers it. */
   private static final int PROMPT_DIVISOR = 100;
 
+  /** The number of tries, milliseconds apart, to hand a lock over to the first waiter. */
+  private static final int FIRST_WAITER_TRIES = 8;
+
   private final Database database;
   private final Dialect dialect;
 
@@ -57,19 +62,19 @@ final class Grants {
   /** Renews grants; returns one result for each, in order. */
   List<Renewal> renew(List<Grant> grants) throws StoreException {
     Deadline deadline = database.deadline();
+    Deadline patience = Deadlines.part(deadline, 2); // For the pool, in all tries together.
     Map<Duration, List<JdbcGrant>> byTtl = grants.stream()
         .map(JdbcGrant.class::cast)
         .collect(Collectors.groupingBy(
             grant -> grant.claim().ttl(), LinkedHashMap::new, Collectors.toList()));
     IdentityHashMap<Grant, Renewal> results = new IdentityHashMap<>();
-    database.changeOwnConnection(deadline);
     int unanswered = 0;
     for (List<JdbcGrant> group : byTtl.values()) {
       for (int from = 0; from < group.size(); from += Dialect.BATCH_MAX) {
         List<JdbcGrant> batch =
             group.subList(from, Math.min(group.size(), from + Dialect.BATCH_MAX));
         try {
-          renewBatch(batch, results, deadline);
+          renewBatch(batch, results, patience, deadline);
         } catch (StoreException e) {
           unanswered += batch.size();
           if (unanswered == grants.size()) {
@@ -83,30 +88,47 @@ final class Grants {
   }
 
   private void renewBatch(
-      List<JdbcGrant> batch, IdentityHashMap<Grant, Renewal> results, Deadline deadline)
+      List<JdbcGrant> batch,
+      IdentityHashMap<Grant, Renewal> results,
+      Deadline patience,
+      Deadline deadline)
       throws StoreException {
-    List<JdbcGrant> open = renewOnce(batch, results, deadline);
+    List<JdbcGrant> open = renewOnce(batch, results, patience, deadline);
     for (int tries = 1; !open.isEmpty(); tries++) {
       if (tries == LOCKED_TRIES || !Deadlines.pause(deadline, tries)) {
         StoreException locked = locked();
         open.forEach(grant -> results.put(grant, new Renewal.Unknown(locked)));
         return;
       }
-      open = renewOnce(open, results, deadline);
+      open = renewOnce(open, results, patience, deadline);
     }
   }
 
   /** Tries once to renew grants; returns those that are valid but could not be extended. */
   private List<JdbcGrant> renewOnce(
-      List<JdbcGrant> batch, IdentityHashMap<Grant, Renewal> results, Deadline deadline)
+      List<JdbcGrant> batch,
+      IdentityHashMap<Grant, Renewal> results,
+      Deadline patience,
+      Deadline deadline)
       throws StoreException {
     List<StoredClaim> claims = batch.stream().map(JdbcGrant::stored).toList();
+    List<Long> numbers = batch.stream().map(JdbcGrant::number).toList();
     List<String> keys = claims.stream().map(StoredClaim::key).toList();
     long ttlMicros = Keys.micros(batch.get(0).claim().ttl());
     long begin = System.nanoTime();
-    onOwnConnection(deadline, c -> dialect.renew(c, claims));
-    Map<String, Row> rows = onOwnConnection(deadline, c -> dialect.readRows(c, keys)).stream()
-        .collect(Collectors.toMap(Row::key, row -> row));
+    // Both statements on one connection: another may lead to a server that knows less.
+    Sessions.Call<Optional<List<Row>>> renewal =
+        c -> dialect.renew(c, claims, numbers) == claims.size()
+            ? Optional.empty()
+            : Optional.of(dialect.readRows(c, keys));
+    Optional<List<Row>> read =
+        database.untilAnswered(deadline, () -> database.forRenewal(patience, deadline, renewal));
+    if (read.isEmpty()) {
+      batch.forEach(
+          grant -> results.put(grant, new Renewal.Renewed(grant.claim().ttl())));
+      return List.of();
+    }
+    Map<String, Row> rows = read.get().stream().collect(Collectors.toMap(Row::key, row -> row));
     long elapsedMicros = (System.nanoTime() - begin) / 1_000;
     List<JdbcGrant> locked = new ArrayList<>();
     for (JdbcGrant grant : batch) {
@@ -125,11 +147,6 @@ final class Grants {
       }
     }
     return locked;
-  }
-
-  private <T> T onOwnConnection(Deadline deadline, Sessions.Call<T> question)
-      throws StoreException {
-    return database.untilAnswered(deadline, () -> database.onOwnConnection(deadline, question));
   }
 
   /**
@@ -170,9 +187,9 @@ final class Grants {
     Deadline deadline = database.deadline();
     long number = grant.number();
     long holdMicros = Keys.microsUp(holdFor);
-    // A plain release does nothing while somebody waits, which is likely after a grant through the
-    // line, and it may wait for a guard's transaction. A hand-over does neither.
-    boolean released = !grant.fromLine()
+    // A plain release does nothing while somebody waits, and it may wait for a guard's transaction.
+    // A hand-over does neither.
+    boolean released = !grant.isLikelyAwaited()
         && !grant.guarded().get()
         && database.onPoolOrOwnConnection(
             deadline, c -> dialect.release(c, grant.stored(), number, holdMicros));
@@ -186,7 +203,7 @@ final class Grants {
         deadline,
         claim.key(),
         row -> row.isOf(claim, number),
-        c -> dialect.handOver(c, claim, number, holdMicros));
+        (c, passesOver) -> dialect.handOver(c, claim, number, holdMicros, passesOver));
   }
 
   /** Ends the claim's wait and its grant, whichever there is. */
@@ -196,7 +213,11 @@ final class Grants {
     // Deletes the waiter first, so that nothing is handed over to it after that.
     database.onPoolOrOwnConnection(deadline, c -> dialect.leave(c, List.of(claim)));
     if (shows(deadline, key, row -> row.isOwnedBy(claim))) {
-      end(deadline, key, row -> row.isOwnedBy(claim), c -> dialect.withdraw(c, claim));
+      end(
+          deadline,
+          key,
+          row -> row.isOwnedBy(claim),
+          (c, passesOver) -> dialect.withdraw(c, claim, passesOver));
     }
   }
 
@@ -206,18 +227,30 @@ final class Grants {
         database.deadline(),
         key,
         row -> !row.isFree() && row.number() == number,
-        c -> dialect.forceRelease(c, key, number));
+        (c, passesOver) -> dialect.forceRelease(c, key, number, passesOver));
+  }
+
+  /** A statement that ends a grant. */
+  @FunctionalInterface
+  private interface Ending {
+    /** @param passesOver whether to pass over waiters whose rows are locked */
+    boolean on(Connection connection, boolean passesOver) throws SQLException;
   }
 
   /**
    * Ends a grant by this statement, which leaves a locked row alone; tries again for as long as the
-   * row shows the grant.
+   * row shows the grant. The first waiter's row can be locked for a moment, since the waiter
+   * reports that it is alive; if it stays locked, after several tries or half of the time, the next
+   * one gets the lock.
    *
    * @return whether it ended the grant
    */
-  private boolean end(
-      Deadline deadline, String key, Predicate<Row> grant, Sessions.Call<Boolean> statement)
+  private boolean end(Deadline deadline, String key, Predicate<Row> grant, Ending ending)
       throws StoreException {
+    Deadline firstWaiter = Deadlines.part(deadline, 2);
+    AtomicInteger sent = new AtomicInteger();
+    Sessions.Call<Boolean> statement =
+        c -> ending.on(c, sent.getAndIncrement() >= FIRST_WAITER_TRIES || firstWaiter.isOver());
     for (int tries = 0; !database.onPoolOrOwnConnection(deadline, statement); tries++) {
       if (!shows(deadline, key, grant)) {
         return false;
@@ -237,7 +270,7 @@ final class Grants {
   }
 
   /** Makes the exception for a row that stayed locked. */
-  private static StoreException locked() {
+  static StoreException locked() {
     return StoreException.refused("Another transaction has the lock's row locked", null);
   }
 }

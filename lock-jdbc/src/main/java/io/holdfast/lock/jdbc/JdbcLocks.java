@@ -25,6 +25,9 @@ import org.jspecify.annotations.Nullable;
  * <p>A client keeps one connection of the pool for itself, so that leases are renewed even if the
  * application has exhausted the pool. On PostgreSQL it keeps a second one while threads wait. All
  * other connections are borrowed for one statement only: neither a lease nor a wait holds one.
+ *
+ * <p>To build a client takes four or five requests, and more if the tables are created. Each may
+ * take the whole store timeout.
  */
 public final class JdbcLocks {
   static final String DEFAULT_TABLE = "holdfast_lock";

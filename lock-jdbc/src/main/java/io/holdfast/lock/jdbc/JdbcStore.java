@@ -27,6 +27,7 @@ import io.holdfast.lock.spi.StoreSettings;
 import io.holdfast.lock.spi.StoredHolder;
 import io.holdfast.lock.spi.StoredLock;
 import io.holdfast.lock.spi.TimeSource;
+import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.time.Instant;
@@ -38,8 +39,6 @@ import java.util.OptionalInt;
 import java.util.concurrent.atomic.AtomicBoolean;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * The lock protocol on SQL tables, by the database's clock. Each lock has a row. One conditional
@@ -50,13 +49,12 @@ import org.slf4j.LoggerFactory;
  * transaction: a grant that had a guard is released by a hand-over, which passes over locked rows.
  */
 final class JdbcStore implements LockStore {
-  private static final Logger log = LoggerFactory.getLogger(JdbcStore.class);
-
   /**
    * The most retries of an acquire, of both kinds together: to take a lock that is free but whose
-   * row was locked, and to insert a row that is not seen.
+   * row was locked, and to see a row that is there. A quarter of a second: those who take and free
+   * the lock in turn have its row locked for milliseconds.
    */
-  private static final int RETRIES_MAX = 4;
+  private static final int RETRIES_MAX = 10;
 
   /** The timeout of each statement of a purge, which has no client and so no store timeout. */
   private static final Duration PURGE_STATEMENT_TIMEOUT = Duration.ofSeconds(30);
@@ -140,8 +138,9 @@ final class JdbcStore implements LockStore {
   private static Dialect prepare(
       Lender first, Pool second, Duration timeout, String table, SchemaMode mode)
       throws StoreException {
+    Dialect dialect =
+        ask(lend(first, Deadlines.after(timeout)), timeout, c -> Dialect.of(c, table));
     Deadline deadline = Deadlines.after(timeout);
-    Dialect dialect = ask(lend(first, deadline), deadline, c -> Dialect.of(c, table));
     Lent lent;
     try {
       lent = lend(second, deadline);
@@ -154,10 +153,7 @@ final class JdbcStore implements LockStore {
               .formatted(deadline.whole(), e.getMessage()),
           e);
     }
-    return ask(lent, deadline, c -> {
-      Schema.prepare(c, dialect, mode);
-      return Dialect.of(c, dialect.qualifiedTable(c));
-    });
+    return ask(lent, timeout, c -> Dialect.of(c, Schema.prepare(c, dialect, mode)));
   }
 
   /** @throws IllegalStateException the data source is not fit for use */
@@ -172,10 +168,11 @@ final class JdbcStore implements LockStore {
     }
   }
 
-  private static <T> T ask(Lent lent, Deadline deadline, Sessions.Call<T> question)
+  /** Asks; each answer may take this long. */
+  private static <T> T ask(Lent lent, Duration timeout, Sessions.Call<T> question)
       throws StoreException {
     try (lent) {
-      T answer = Sessions.run(lent.connection(), deadline, question);
+      T answer = Sessions.run(lent.connection(), Deadlines.after(timeout), question);
       lent.markUsable();
       return answer;
     } catch (SQLException e) {
@@ -189,10 +186,42 @@ final class JdbcStore implements LockStore {
     // microsecond.
   }
 
+  /**
+   * One statement, if nobody else has the row locked or stands in line; one more if there is no row
+   * yet. Looks again, a few times, whether a lock is free whose row was locked. If it stays locked,
+   * that is a failure: nobody is seen to have the lock.
+   */
   @Override
   public Optional<Grant> tryAcquire(Claim claim) throws StoreException {
-    return attempt(claim, database.deadline()) instanceof Attempted.Granted granted
-        ? Optional.of(granted.grant())
+    Deadline deadline = database.deadline();
+    StoredClaim stored = Keys.stored(claim);
+    long answer = acquire(deadline, stored, dialect::acquire);
+    for (int tries = 1; answer == Dialect.UNSURE; tries++) {
+      List<Standing> seen =
+          database.onPool(deadline, c -> dialect.readStandings(c, List.of(stored)));
+      if (seen.isEmpty()) {
+        if (tries > RETRIES_MAX) {
+          throw StoreException.refused(
+              ("The lock's row is there, and is not seen: %s is behind something that sends reads"
+                      + " to another server than writes. Pass a data source that sends all to the"
+                      + " primary")
+                  .formatted(dialect.database()),
+              null);
+        }
+        answer = acquire(deadline, stored, dialect::acquire);
+        continue;
+      }
+      if (!seen.get(0).row().isFree() || seen.get(0).ahead() > 0) {
+        return Optional.empty();
+      }
+      if (tries > RETRIES_MAX || !Deadlines.pause(deadline, tries - 1)) {
+        throw Grants.locked();
+      }
+      long number = database.onPool(deadline, c -> dialect.take(c, stored, Dialect.NO_PLACE));
+      answer = number == Dialect.NONE ? Dialect.UNSURE : number;
+    }
+    return Dialect.isGrant(answer)
+        ? Optional.of(granted(claim, stored, answer, claim.ttl(), false))
         : Optional.empty();
   }
 
@@ -200,92 +229,49 @@ final class JdbcStore implements LockStore {
   public Acquisition acquireOrQueue(Claim claim, Runnable wakeUp) throws StoreException {
     long askedNanos = time.nanos();
     Deadline deadline = database.deadline();
-    Attempted attempted = attempt(claim, deadline);
-    if (attempted instanceof Attempted.Granted granted) {
-      return new Acquisition.Granted(granted.grant());
-    }
     StoredClaim stored = Keys.stored(claim);
-    Row row = ((Attempted.Busy) attempted).row();
-    // Not in one call with what follows: a call is repeated if the database undid one of its
-    // statements, and the claim would join twice.
+    long answer = acquire(deadline, stored, dialect::acquireOrAnnounce);
+    if (Dialect.isGrant(answer)) {
+      return new Acquisition.Granted(granted(claim, stored, answer, claim.ttl(), false));
+    }
+    // If the lock is free all the same, the first poll finds that.
     long place = database.onPool(deadline, c -> dialect.join(c, stored));
-    if (Dialect.isSetBack(row, place)) {
-      try {
-        database.onPool(deadline, c -> dialect.reopenLine(c, row.key(), place));
-      } catch (StoreException e) {
-        // The claim has a place by now, so it must be withdrawn, whatever the failure says.
-        throw StoreException.unanswered("The line could not be reopened: " + e.getMessage(), e);
-      }
-    }
-    if (Poller.isToBeAnnounced(row)) {
-      try {
-        database.onPool(deadline, c -> dialect.announce(c, List.of(row.key())));
-      } catch (StoreException e) {
-        log.debug("A waiter could not be announced; its first poll announces it", e);
-      }
-    }
-    JdbcTicket waiter =
-        new JdbcTicket(this, askedNanos, claim, stored, place, wakeUp, row.holder());
-    Acquisition queued = new Acquisition.Queued(waiter, JdbcTicket.RECHECK_AFTER);
+    JdbcTicket waiter = new JdbcTicket(this, askedNanos, claim, stored, place, wakeUp);
+    Acquisition queued = new Acquisition.Queued(waiter, poller.recheckAfter());
     poller.join(waiter); // Last: a failure after that would leave the waiter in the poller.
     return queued;
   }
 
-  /** The result of an attempt. */
-  private sealed interface Attempted {
-    /** The claim has the lock. */
-    record Granted(JdbcGrant grant) implements Attempted {}
-
-    /** The lock is taken, its row is locked, or others wait for the lock. */
-    record Busy(Row row) implements Attempted {}
+  /** {@link Dialect#acquire}, or {@link Dialect#acquireOrAnnounce}. */
+  @FunctionalInterface
+  private interface Acquire {
+    long on(Connection connection, StoredClaim claim) throws SQLException;
   }
 
-  /**
-   * Takes the lock if it is free and nobody waits for it. One statement, if it succeeds and the
-   * lock has a row already.
-   */
-  private Attempted attempt(Claim claim, Deadline deadline) throws StoreException {
-    StoredClaim stored = Keys.stored(claim);
-    long number = database.onPool(deadline, c -> dialect.acquire(c, stored));
-    for (int tries = 1; number == Dialect.NONE; tries++) {
-      List<Standing> seen =
-          database.onPool(deadline, c -> dialect.readStandings(c, List.of(stored)));
-      if (seen.isEmpty()) {
-        if (tries > RETRIES_MAX) {
-          throw StoreException.refused(
-              ("The lock's row can't be inserted, since it is there, and is not seen: %s is behind"
-                      + " something that sends reads to another server than writes. Pass a data"
-                      + " source that sends all to the primary")
-                  .formatted(dialect.database()),
-              null);
-        }
-        number = database.onPool(deadline, c -> dialect.insert(c, stored));
-        continue;
-      }
-      Standing standing = seen.get(0);
-      boolean open = standing.row().isFree() && standing.ahead() == 0;
-      if (!open || tries > RETRIES_MAX || (tries > 1 && !Deadlines.pause(deadline, tries))) {
-        return new Attempted.Busy(standing.row());
-      }
-      number = database.onPool(deadline, c -> dialect.take(c, stored, Dialect.NO_PLACE));
+  /** Takes the lock, or tells why not; inserts its row if there is none. Two statements at most. */
+  private long acquire(Deadline deadline, StoredClaim stored, Acquire acquire)
+      throws StoreException {
+    long answer = database.onPool(deadline, c -> acquire.on(c, stored));
+    if (answer != Dialect.NONE) {
+      return answer;
     }
-    return new Attempted.Granted(granted(claim, stored, number, claim.ttl(), false));
+    long number = database.onPool(deadline, c -> dialect.insert(c, stored));
+    return number == Dialect.NONE ? Dialect.UNSURE : number;
   }
 
   /**
-   * Accepts the lock if it was handed over to this waiter, or takes it if it is free and the waiter
-   * is the first in line.
+   * Does {@link Dialect#take}. If a try got the lock but its answer was lost, the next accepts it.
+   *
+   * @param reopens whether to do {@link Dialect#reopenLine} before
    */
-  Optional<JdbcGrant> acceptOrTake(Claim claim, StoredClaim stored, long place)
+  Optional<JdbcGrant> acceptOrTake(Claim claim, StoredClaim stored, long place, boolean reopens)
       throws StoreException {
     Deadline deadline = database.deadline();
-    long number = database.untilAnswered(deadline, () -> {
-      // If a try took the lock but its answer was lost, the next try accepts it.
-      long accepted = database.onPool(deadline, c -> dialect.accept(c, stored));
-      return accepted != Dialect.NONE
-          ? accepted
-          : database.onPool(deadline, c -> dialect.take(c, stored, place));
-    });
+    if (reopens) {
+      database.onPool(deadline, c -> dialect.reopenLine(c, stored.key(), place));
+    }
+    long number = database.untilAnswered(
+        deadline, () -> database.onPool(deadline, c -> dialect.take(c, stored, place)));
     return number == Dialect.NONE
         ? Optional.empty()
         : Optional.of(granted(claim, stored, number, claim.ttl(), true));
@@ -294,7 +280,15 @@ final class JdbcStore implements LockStore {
   /** @param fromLine whether the waiter got it through the line */
   JdbcGrant granted(
       Claim claim, StoredClaim stored, long number, Duration validFor, boolean fromLine) {
-    return new JdbcGrant(claim, stored, number, validFor, fromLine, new AtomicBoolean(), database);
+    return new JdbcGrant(
+        claim,
+        stored,
+        number,
+        validFor,
+        fromLine,
+        System.nanoTime(),
+        new AtomicBoolean(),
+        database);
   }
 
   @Override

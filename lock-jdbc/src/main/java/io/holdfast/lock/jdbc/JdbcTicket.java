@@ -29,20 +29,17 @@ import org.jspecify.annotations.Nullable;
  * as a grant only if the ticket has asked nothing since it joined.
  */
 final class JdbcTicket implements Ticket {
-  /**
-   * The time after which the engine asks by itself. Only for the case that the {@link Poller},
-   * which polls far more often, has failed.
-   */
-  static final Duration RECHECK_AFTER = Duration.ofSeconds(5);
-
   private final JdbcStore store;
   private final Claim claim;
   final StoredClaim stored;
-  private final long place;
+  final long place;
   final Runnable wakeUp;
 
-  /** The description of the holder that was seen last. */
-  volatile String holder;
+  /** The description of the holder that was seen last; null before the first poll. */
+  volatile @Nullable String holder;
+
+  /** Whether the poller found that the line must be {@linkplain Dialect#isSetBack reopened}. */
+  volatile boolean setBack;
 
   /**
    * Whether the poller found that this waiter neither has the lock nor is in its line: a later
@@ -56,6 +53,9 @@ final class JdbcTicket implements Ticket {
 
   /** The time just before the request with which it joined the line. */
   private final long joinedNanos;
+
+  /** The time at which that request was answered. */
+  private final long inLineSinceNanos;
 
   private volatile @Nullable HandedOver heard;
 
@@ -75,8 +75,12 @@ final class JdbcTicket implements Ticket {
     }
   }
 
-  // Written under the poller's monitor; the poller's thread may read sayAliveAtNanos without it.
+  // Guarded by the poller's monitor.
   long pollAtNanos;
+
+  /** The time by which the next poll may be earlier, if others are polled for then. */
+  long earlyNanos;
+
   long sayAliveAtNanos;
   long announceAtNanos;
   int failedTakes;
@@ -88,16 +92,15 @@ final class JdbcTicket implements Ticket {
       Claim claim,
       StoredClaim stored,
       long place,
-      Runnable wakeUp,
-      String holder) {
+      Runnable wakeUp) {
     this.store = store;
     this.askedNanos = askedNanos;
     this.joinedNanos = askedNanos;
+    this.inLineSinceNanos = store.time.nanos();
     this.claim = claim;
     this.stored = stored;
     this.place = place;
     this.wakeUp = wakeUp;
-    this.holder = holder;
   }
 
   /** Notes a notification that the lock was handed over to it. */
@@ -108,6 +111,11 @@ final class JdbcTicket implements Ticket {
   /** Notes that a poll, sent after {@code beforeNanos}, found that it has the lock. */
   void noteOwnRow(Row row, long beforeNanos) {
     heard = new HandedOver(row.number(), beforeNanos, row.remainingMicros());
+  }
+
+  /** Whether it joined so recently that its turn can't be over. */
+  boolean isNew(long now) {
+    return now - inLineSinceNanos < TimeUnit.MICROSECONDS.toNanos(Dialect.ALIVE_MICROS);
   }
 
   @Override
@@ -128,7 +136,8 @@ final class JdbcTicket implements Ticket {
   @Override
   public Status poll() throws StoreException {
     askedNanos = store.time.nanos();
-    Optional<JdbcGrant> grant = store.acceptOrTake(claim, stored, place);
+    Optional<JdbcGrant> grant = store.acceptOrTake(claim, stored, place, setBack);
+    setBack = false;
     if (grant.isPresent()) {
       granted = true;
       store.poller.leaveGranted(this);
@@ -142,12 +151,12 @@ final class JdbcTicket implements Ticket {
       return new Gone();
     }
     store.poller.pollAgain(this);
-    return new Waiting(RECHECK_AFTER);
+    return new Waiting(store.poller.recheckAfter());
   }
 
   @Override
   public Optional<String> holder() {
-    return Optional.of(holder);
+    return Optional.ofNullable(holder);
   }
 
   @Override

@@ -7,6 +7,7 @@ import io.holdfast.lock.jdbc.dialect.Standing;
 import io.holdfast.lock.jdbc.dialect.StoredClaim;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.TimeSource;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashSet;
@@ -53,8 +54,23 @@ final class Poller implements AutoCloseable {
    */
   private static final int ANNOUNCERS = 2;
 
-  /** The announcement is renewed when less than this is left of it. */
-  private static final long WANTED_MICROS_MIN = TimeUnit.SECONDS.toMicros(2);
+  /**
+   * The least time between two rounds of polls, for each waiter: the more there are, the more of
+   * them share a round. At most {@link PollPace#POLL_NANOS_MAX}.
+   */
+  private static final long ROUND_NANOS_PER_WAITER = TimeUnit.MILLISECONDS.toNanos(1);
+
+  /** A poll comes early, with others that are due, once its pause divided by this is left. */
+  private static final int EARLY_DIVISOR = 4;
+
+  /**
+   * The least time after which a waiting thread asks by itself. Only for the case that this poller,
+   * which polls far more often, hangs.
+   */
+  private static final Duration RECHECK_AFTER_MIN = Duration.ofSeconds(5);
+
+  /** The same for each of many waiters, so that all together ask at most four times a second. */
+  private static final Duration RECHECK_AFTER_PER_WAITER = Duration.ofMillis(250);
 
   /** The pause after a wake: time for the waiter to ask by itself. */
   private static final long AFTER_WAKE_NANOS = TimeUnit.SECONDS.toNanos(1);
@@ -79,6 +95,10 @@ final class Poller implements AutoCloseable {
   private final Set<JdbcTicket> toDelete = new LinkedHashSet<>();
 
   private long deleteAtNanos;
+
+  /** The earliest time of the next round of polls. */
+  private long roundAtNanos;
+
   private @Nullable Thread thread;
   private boolean closed;
 
@@ -87,6 +107,7 @@ final class Poller implements AutoCloseable {
     this.database = database;
     dialect = database.dialect();
     this.time = time;
+    roundAtNanos = time.nanos();
     this.threadName = threadName;
     this.listener = listener;
   }
@@ -144,9 +165,16 @@ final class Poller implements AutoCloseable {
     toDelete.remove(waiter);
     waiters.add(waiter);
     int doublings = Math.min(waiter.failedTakes++, DOUBLINGS_MAX);
+    waiter.earlyNanos = 0;
     waiter.pollAtNanos =
         time.nanos() + Math.min(PollPace.POLL_NANOS_MAX, PollPace.POLL_NANOS_MIN << doublings);
     startOrWakeThread();
+  }
+
+  /** Returns the time after which a waiting thread asks by itself. */
+  synchronized Duration recheckAfter() {
+    Duration ofAll = RECHECK_AFTER_PER_WAITER.multipliedBy(waiters.size());
+    return ofAll.compareTo(RECHECK_AFTER_MIN) > 0 ? ofAll : RECHECK_AFTER_MIN;
   }
 
   synchronized boolean isAwaited() {
@@ -162,6 +190,7 @@ final class Poller implements AutoCloseable {
           .findFirst();
       woken.ifPresent(waiter -> {
         waiter.pollAtNanos = time.nanos() + AFTER_WAKE_NANOS;
+        waiter.earlyNanos = 0;
         waiter.noteNotification(number);
       });
     }
@@ -240,19 +269,23 @@ final class Poller implements AutoCloseable {
   }
 
   /**
-   * Collects the waiters to poll for now, at most as many as one statement takes; returns the time
-   * to the next poll or deletion.
+   * Collects the waiters to poll for now; returns the time to the next round of polls or deletion.
    */
   private long collectDue(long now, List<JdbcTicket> due) {
-    long next = toDelete.isEmpty() ? IDLE_NANOS : Math.min(IDLE_NANOS, deleteAtNanos - now);
+    long next = IDLE_NANOS;
     for (JdbcTicket waiter : waiters) {
-      long left = waiter.pollAtNanos - now;
-      if (left <= 0 && due.size() < Dialect.BATCH_MAX) {
-        due.add(waiter);
-      }
-      next = Math.min(next, left);
+      next = Math.min(next, Math.max(waiter.pollAtNanos - now, roundAtNanos - now));
     }
-    return Math.max(next, 0);
+    if (next <= 0) {
+      for (JdbcTicket waiter : waiters) {
+        if (waiter.pollAtNanos - now <= waiter.earlyNanos) {
+          due.add(waiter);
+        }
+      }
+      roundAtNanos =
+          now + Math.min(PollPace.POLL_NANOS_MAX, waiters.size() * ROUND_NANOS_PER_WAITER);
+    }
+    return Math.max(0, toDelete.isEmpty() ? next : Math.min(next, deleteAtNanos - now));
   }
 
   /** Deletes the rows that are to be deleted. If that fails, the rest is tried again later. */
@@ -276,37 +309,58 @@ final class Poller implements AutoCloseable {
     return toDelete.stream().limit(Dialect.BATCH_MAX).toList();
   }
 
-  /**
-   * Polls for these waiters. A failure wakes them: each asks the database itself, and fails if the
-   * database does.
-   */
+  /** Polls for these waiters, in as many statements as that takes. */
   private void pollSafely(List<JdbcTicket> due) {
+    sayAliveSafely();
+    for (int from = 0; from < due.size(); from += Dialect.BATCH_MAX) {
+      pollBatchSafely(due.subList(from, Math.min(due.size(), from + Dialect.BATCH_MAX)));
+    }
+  }
+
+  /** Polls. A failure wakes the waiters: each asks by itself, and fails if the database does. */
+  private void pollBatchSafely(List<JdbcTicket> due) {
     try {
       if (listener != null) {
         listener.listen(this); // The listener may have ended while some waiters are left.
       }
-      sayAlive(due);
       poll(due);
     } catch (Throwable e) { // An error must not end the thread.
       log.debug("A poll for waiters failed", e);
       synchronized (this) {
         long now = time.nanos();
-        due.forEach(waiter -> waiter.pollAtNanos = now + AFTER_FAILURE_NANOS);
+        for (JdbcTicket waiter : due) {
+          waiter.pollAtNanos = now + AFTER_FAILURE_NANOS;
+          waiter.earlyNanos = 0;
+        }
       }
       due.forEach(waiter -> waiter.wakeUp.run());
     }
   }
 
-  private void sayAlive(List<JdbcTicket> due) throws StoreException {
-    long now = time.nanos();
-    List<JdbcTicket> silent =
-        due.stream().filter(waiter -> waiter.sayAliveAtNanos - now <= 0).toList();
-    if (silent.isEmpty()) {
-      return;
-    }
-    database.onOwnConnection(database.deadline(), c -> dialect.keepAlive(c, stored(silent)));
-    synchronized (this) {
-      silent.forEach(waiter -> waiter.sayAliveAtNanos = now + SAY_ALIVE_NANOS);
+  /**
+   * Reports that those are alive who were not reported for a while, with those for whom that is due
+   * soon. If it fails, the poll that follows does, too, or it is tried again at the next one.
+   */
+  private void sayAliveSafely() {
+    try {
+      long now = time.nanos();
+      List<JdbcTicket> silent;
+      synchronized (this) {
+        boolean due = waiters.stream().anyMatch(waiter -> waiter.sayAliveAtNanos - now <= 0);
+        silent = waiters.stream()
+            .filter(waiter -> due && waiter.sayAliveAtNanos - now <= SAY_ALIVE_NANOS / 2)
+            .toList();
+      }
+      for (int from = 0; from < silent.size(); from += Dialect.BATCH_MAX) {
+        List<JdbcTicket> batch =
+            silent.subList(from, Math.min(silent.size(), from + Dialect.BATCH_MAX));
+        database.onOwnConnection(database.deadline(), c -> dialect.keepAlive(c, stored(batch)));
+        synchronized (this) {
+          batch.forEach(waiter -> waiter.sayAliveAtNanos = now + SAY_ALIVE_NANOS);
+        }
+      }
+    } catch (Throwable e) { // An error must not end the thread.
+      log.debug("Waiters could not be reported alive", e);
     }
   }
 
@@ -319,33 +373,40 @@ final class Poller implements AutoCloseable {
     }
     List<JdbcTicket> woken = new ArrayList<>();
     Set<String> unannounced = new LinkedHashSet<>();
+    boolean announces = false;
     boolean notified = listener != null && listener.listening;
     synchronized (this) {
       long now = time.nanos();
       for (JdbcTicket waiter : due) {
-        if (!waiters.remove(waiter)) {
+        if (!waiters.contains(waiter)) {
           continue; // It got the lock, or left, during the query.
         }
-        waiters.add(waiter); // Behind those for whom there was no room in this poll.
         Standing standing = byOwnerId.get(waiter.stored.owner());
-        note(waiter, standing, beforeNanos);
+        note(waiter, standing, beforeNanos, now);
         if (standing == null
             || !standing.inLine()
             || (standing.row().isFree() && standing.ahead() == 0)) {
           waiter.pollAtNanos = now + AFTER_WAKE_NANOS;
+          waiter.earlyNanos = 0;
           woken.add(waiter);
           continue;
         }
         Row row = standing.row();
-        waiter.pollAtNanos = now + waiter.pace.nextPauseNanos(standing, now, notified);
+        long pauseNanos = waiter.pace.nextPauseNanos(standing, now, notified);
+        waiter.pollAtNanos = now + pauseNanos;
+        waiter.earlyNanos = pauseNanos / EARLY_DIVISOR;
         if (!row.isFree()) {
           waiter.failedTakes = 0;
           waiter.holder = row.holder();
           if (standing.ahead() < ANNOUNCERS
-              && isToBeAnnounced(row)
+              && row.wantedMicros() < Dialect.ANNOUNCED_MICROS_EARLY
               && waiter.announceAtNanos - now <= 0) {
-            waiter.announceAtNanos = now + (waiter.pace.polls > FIRST_POLLS ? SAY_ALIVE_NANOS : 0);
             unannounced.add(row.key());
+            if (row.wantedMicros() < Dialect.ANNOUNCED_MICROS_MIN) {
+              announces = true;
+              waiter.announceAtNanos =
+                  now + (waiter.pace.polls > FIRST_POLLS ? SAY_ALIVE_NANOS : 0);
+            }
           }
         }
       }
@@ -356,22 +417,21 @@ final class Poller implements AutoCloseable {
       database.expireOwnConnection();
     }
     woken.forEach(waiter -> waiter.wakeUp.run());
-    if (!unannounced.isEmpty()) {
+    if (announces) {
+      sayAliveSafely(); // On a slow network, the time for that is over before the next round.
       database.onOwnConnection(
           database.deadline(), c -> dialect.announce(c, List.copyOf(unannounced)));
     }
   }
 
-  /** Whether the announcement in this row is missing or runs out soon. */
-  static boolean isToBeAnnounced(Row row) {
-    return row.wantedMicros() < WANTED_MICROS_MIN;
-  }
-
-  private static void note(JdbcTicket waiter, @Nullable Standing standing, long beforeNanos) {
+  private static void note(
+      JdbcTicket waiter, @Nullable Standing standing, long beforeNanos, long now) {
     if (standing != null && standing.row().isOwnedBy(waiter.stored)) {
       waiter.noteOwnRow(standing.row(), beforeNanos);
     } else if (standing == null || !standing.inLine()) {
-      waiter.notInLine = true;
+      waiter.setBack =
+          standing != null && waiter.isNew(now) && Dialect.isSetBack(standing.row(), waiter.place);
+      waiter.notInLine = !waiter.setBack;
     }
   }
 

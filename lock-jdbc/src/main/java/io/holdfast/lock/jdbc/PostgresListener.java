@@ -39,8 +39,8 @@ import org.slf4j.LoggerFactory;
 final class PostgresListener implements AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(PostgresListener.class);
 
-  /** The time limit of each request that the listener makes. */
-  private static final Duration REQUEST_MAX = Duration.ofSeconds(2);
+  /** The wait for a connection takes at most the store timeout divided by this. */
+  private static final int SHARE_OF_TIMEOUT = 2;
 
   /** The longest time that {@link #close()} waits for the listening thread. */
   private static final Duration CLOSE_MAX = Duration.ofSeconds(60);
@@ -62,8 +62,6 @@ final class PostgresListener implements AutoCloseable {
    * notices that it must end.
    */
   private static final int READ_MILLIS = 200;
-
-  private static final int VALID_SECONDS = 2;
 
   /**
    * The form of a hand-over's notification. Anybody may notify on the channel; a forged one has no
@@ -141,7 +139,7 @@ final class PostgresListener implements AutoCloseable {
   }
 
   private void run(Poller poller) {
-    try (Lent lent = database.lend(Deadlines.after(REQUEST_MAX))) {
+    try (Lent lent = lend()) {
       hear(lent.connection(), poller);
       lent.markUsable();
     } catch (StoreException | SQLException | RuntimeException e) {
@@ -158,6 +156,10 @@ final class PostgresListener implements AutoCloseable {
     }
   }
 
+  private Lent lend() throws StoreException {
+    return database.lend(Deadlines.part(database.deadline(), SHARE_OF_TIMEOUT));
+  }
+
   private void giveUp(String reason) {
     impossible = true;
     log.info("Waiting for locks polls, since notifications can't be used: {}", reason);
@@ -171,14 +173,14 @@ final class PostgresListener implements AutoCloseable {
     PGConnection notified = connection.unwrap(PGConnection.class);
     // Behind a pooler, the driver knows the process id of the pooler, and not that of the server.
     if (!evenBehindPooler
-        && Sessions.run(connection, Deadlines.after(REQUEST_MAX), dialect::backendProcess)
+        && Sessions.run(connection, database.deadline(), dialect::backendProcess)
             != notified.getBackendPID()) {
       giveUp("a pooler is between here and PostgreSQL. If it keeps sessions, notifications(true) on"
           + " the builder says so; if it does not, notifications(false) spares the question");
       return;
     }
     String channel = dialect.channel();
-    Sessions.execute(connection, Deadlines.after(REQUEST_MAX), "LISTEN \"" + channel + '"');
+    Sessions.execute(connection, database.deadline(), "LISTEN \"" + channel + '"');
     try {
       if (!selfTest(notified, poller)) {
         log.info("Waiting for locks polls for now: a notification of our own did not arrive");
@@ -193,7 +195,7 @@ final class PostgresListener implements AutoCloseable {
     } finally {
       listening = false;
       // The connection's next borrower must not get our notifications.
-      Sessions.execute(connection, Deadlines.after(REQUEST_MAX), "UNLISTEN \"" + channel + '"');
+      Sessions.execute(connection, database.deadline(), "UNLISTEN \"" + channel + '"');
     }
   }
 
@@ -207,9 +209,13 @@ final class PostgresListener implements AutoCloseable {
       throws SQLException, StoreException {
     // Unique, since an earlier test notification can still be on its way.
     String hello = "hello " + UUID.randomUUID();
-    Deadline deadline = Deadlines.after(REQUEST_MAX);
-    database.onPool(deadline, c -> dialect.notify(c, hello));
-    // At least one read: the time may have passed with waiting for the pool.
+    try (Lent lent = lend()) {
+      Sessions.run(lent.connection(), database.deadline(), c -> dialect.notify(c, hello));
+      lent.markUsable();
+    } catch (SQLException e) {
+      throw StoreException.refused("A test notification could not be sent: " + e, e);
+    }
+    Deadline deadline = database.deadline();
     do {
       if (read(notified, poller).contains(hello)) {
         return true;
@@ -263,7 +269,8 @@ final class PostgresListener implements AutoCloseable {
       return selfTest(notified, poller);
     } catch (StoreException e) {
       log.debug("Nothing could be sent to the listening connection", e);
-      return connection.isValid(VALID_SECONDS); // Perhaps the application has exhausted the pool.
+      // Perhaps the application has exhausted the pool.
+      return connection.isValid((int) Math.max(1, database.deadline().whole().toSeconds()));
     }
   }
 }

@@ -2,7 +2,6 @@ package io.holdfast.lock.jdbc;
 
 import io.holdfast.lock.jdbc.dialect.Dialect;
 import io.holdfast.lock.jdbc.dialect.Failure;
-import io.holdfast.lock.jdbc.dialect.Row;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -18,7 +17,6 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
-import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /** Checks and creates the tables. */
@@ -35,25 +33,26 @@ final class Schema {
   private Schema() {}
 
   /**
-   * Checks or creates the tables, as the mode says.
+   * Checks or creates the tables, as the mode says; one request if they are there.
    *
+   * @return the table's name, with the schema in which it is now
    * @throws IllegalStateException the tables can't be used; the message says why and what to run
    */
-  static void prepare(Connection connection, Dialect dialect, SchemaMode mode) throws SQLException {
-    dialect.checkServer(connection);
+  static String prepare(Connection connection, Dialect dialect, SchemaMode mode)
+      throws SQLException {
     if (mode == SchemaMode.NONE) {
-      return;
+      return checkServer(connection, dialect);
     }
     SQLException failure = null;
-    String flaw = flaw(connection, dialect);
+    Found found = look(connection, dialect);
     for (int tries = 0;
-        flaw != null && mode == SchemaMode.CREATE && tries < CREATE_TRIES;
+        found.flaw() != null && mode == SchemaMode.CREATE && tries < CREATE_TRIES;
         tries++) {
       failure = create(connection, dialect);
-      flaw = flaw(connection, dialect);
+      found = look(connection, dialect);
     }
-    if (flaw == null) {
-      return;
+    if (found.flaw() == null) {
+      return found.table();
     }
     if (failure != null) {
       refuseSyntaxError(failure, dialect);
@@ -68,7 +67,7 @@ final class Schema {
                 + " lock-jdbc; with schema(SchemaMode.CREATE) the client runs it")
             .formatted(
                 dialect.table(),
-                flaw,
+                found.flaw(),
                 dialect.database(),
                 Schema.class.getPackageName().replace('.', '/'),
                 SCRIPTS,
@@ -94,28 +93,72 @@ final class Schema {
     }
   }
 
-  /** Returns what is wrong with the tables, or null if nothing is. */
-  private static @Nullable String flaw(Connection connection, Dialect dialect) throws SQLException {
-    try {
-      String flaw = columnFlaw(connection, dialect, dialect.table(), NUMBERS);
-      flaw = flaw != null ? flaw : dialect.flaw(connection);
-      flaw = flaw != null ? flaw : versionFlaw(connection, dialect);
-      if (flaw != null) {
-        return flaw;
-      }
-      flaw = columnFlaw(connection, dialect, dialect.waiters(), WAITERS_NUMBERS);
-      return flaw == null ? null : "of its second table " + dialect.waiters() + ", " + flaw;
+  /** Checks the server alone; returns the table's name, with the schema in which it would be. */
+  private static String checkServer(Connection connection, Dialect dialect) throws SQLException {
+    try (Statement statement = connection.createStatement();
+        ResultSet answer = statement.executeQuery(dialect.askServer())) {
+      answer.next();
+      dialect.checkServer(answer);
+      return dialect.qualifiedTable(answer);
+    }
+  }
+
+  /**
+   * The tables, as they were found.
+   *
+   * @param table the name of the first, with its schema
+   * @param flaw what is wrong with them, or null if nothing is
+   */
+  private record Found(String table, @Nullable String flaw) {}
+
+  private static Found look(Connection connection, Dialect dialect) throws SQLException {
+    try (Statement statement = connection.createStatement();
+        ResultSet answer = statement.executeQuery(dialect.askTables())) {
+      answer.next();
+      dialect.checkServer(answer);
+      return new Found(dialect.qualifiedTable(answer), flaw(answer, dialect));
     } catch (SQLException e) {
       rollBack(connection);
       refuseSyntaxError(e, dialect);
       String state = e.getSQLState();
       if (state != null && state.startsWith("42")) {
-        return "it is missing or may not be read ("
+        String flaw = "it is missing or may not be read ("
             + String.valueOf(e.getMessage()).strip() + ")";
+        return new Found(checkServer(connection, dialect), flaw);
       }
       throw e;
     }
   }
+
+  private static @Nullable String flaw(ResultSet answer, Dialect dialect) throws SQLException {
+    Map<String, Column> first = new HashMap<>();
+    Map<String, Column> second = new HashMap<>();
+    Map<String, Column> table = null;
+    ResultSetMetaData columns = answer.getMetaData();
+    for (int i = 1; i <= columns.getColumnCount(); i++) {
+      String name = columns.getColumnLabel(i).toLowerCase(Locale.ROOT);
+      if (table != null && !name.equals("holdfast_waiters")) {
+        boolean isNumber = columns.getColumnType(i) == Types.BIGINT;
+        table.put(name, new Column(i, isNumber ? NUMBER : columns.getColumnTypeName(i)));
+      }
+      if (name.equals("holdfast_keys")) {
+        table = first;
+      } else if (name.equals("holdfast_waiters")) {
+        table = second;
+      }
+    }
+    String flaw = columnFlaw(first, dialect, NUMBERS);
+    flaw = flaw != null ? flaw : dialect.flaw(answer);
+    flaw = flaw != null ? flaw : versionFlaw(answer, first);
+    if (flaw != null) {
+      return flaw;
+    }
+    flaw = columnFlaw(second, dialect, WAITERS_NUMBERS);
+    return flaw == null ? null : "of its second table " + dialect.waiters() + ", " + flaw;
+  }
+
+  /** A column's place in the answer, and its type. */
+  private record Column(int place, String type) {}
 
   /**
    * Throws if the database did not understand a statement. Names are put into statements without
@@ -133,46 +176,34 @@ final class Schema {
   }
 
   private static @Nullable String columnFlaw(
-      Connection connection, Dialect dialect, String table, List<String> numbers)
-      throws SQLException {
-    Map<String, String> types = new HashMap<>();
-    try (Statement statement = connection.createStatement();
-        ResultSet result = statement.executeQuery("SELECT * FROM " + table + " WHERE 1 = 0")) {
-      ResultSetMetaData columns = result.getMetaData();
-      for (int i = 1; i <= columns.getColumnCount(); i++) {
-        boolean isNumber = columns.getColumnType(i) == Types.BIGINT;
-        types.put(
-            columns.getColumnName(i).toLowerCase(Locale.ROOT),
-            isNumber ? NUMBER : columns.getColumnTypeName(i));
-      }
-    }
-    String nameType = types.get("name");
-    if (nameType == null) {
+      Map<String, Column> columns, Dialect dialect, List<String> numbers) {
+    Column name = columns.get("name");
+    if (name == null) {
       return "it has no column name";
     }
-    if (!dialect.isExactNameType(nameType)) {
-      return "its column name is " + nameType + ", which may take two names for one";
+    if (!dialect.isExactNameType(name.type())) {
+      return "its column name is " + name.type() + ", which may take two names for one";
     }
-    for (String column : numbers) {
-      if (!NUMBER.equals(types.get(column))) {
-        return "it has no column " + column + " of type " + NUMBER;
+    for (String number : numbers) {
+      Column column = columns.get(number);
+      if (column == null || !column.type().equals(NUMBER)) {
+        return "it has no column " + number + " of type " + NUMBER;
       }
     }
-    for (String column : TEXTS) {
-      if (!types.containsKey(column)) {
-        return "it has no column " + column;
+    for (String text : TEXTS) {
+      if (!columns.containsKey(text)) {
+        return "it has no column " + text;
       }
     }
     return null;
   }
 
-  private static @Nullable String versionFlaw(Connection connection, Dialect dialect)
+  private static @Nullable String versionFlaw(ResultSet answer, Map<String, Column> columns)
       throws SQLException {
-    Optional<Row> row = dialect.readRow(connection, Dialect.VERSION_KEY);
-    if (row.isEmpty()) {
+    long version = answer.getLong(Objects.requireNonNull(columns.get("number")).place());
+    if (version == 0) {
       return "it has no row that tells its version";
     }
-    long version = row.get().number();
     return version == Dialect.SCHEMA_VERSION
         ? null
         : "its version is %s, and this release of Holdfast needs %s"

@@ -3,47 +3,42 @@ package io.holdfast.lock.jdbc;
 import io.holdfast.lock.jdbc.connection.Database;
 import io.holdfast.lock.jdbc.dialect.Dialect;
 import io.holdfast.lock.jdbc.dialect.StoredClaim;
-import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.StoreException;
-import java.util.List;
 import java.util.UUID;
 
 /**
- * A trial when a client is built: takes, renews and frees a lock of the store's own, and queues for
- * it. So missing support or permissions show at once, and not at some release at night. All
- * clients' trials together leave one row.
+ * A trial when a client is built: takes and frees a lock of the store's own, and does what waiting
+ * needs a right for. So missing support or permissions show at once, and not at some release at
+ * night. All clients' trials together leave one row. Each request has the store timeout to itself.
  */
 final class Trial {
   private Trial() {}
 
   /**
-   * Runs the trial on the client's own connection.
+   * Runs the trial, on connections of the pool.
    *
    * @throws StoreException a statement failed
    */
   static void run(Database database) throws StoreException {
-    Deadline deadline = database.deadline();
     Dialect dialect = database.dialect();
     String owner = UUID.randomUUID().toString().replace("-", "");
     // The trial has the lock for longer than it takes.
-    long ttlMicros = Keys.micros(deadline.whole().multipliedBy(2));
+    long ttlMicros = Keys.micros(database.deadline().whole().multipliedBy(4));
     StoredClaim stored =
         new StoredClaim(Dialect.TRIAL_KEY, owner, ttlMicros, "the trial of a client's start");
     try {
-      long number = database.onOwnConnection(deadline, c -> dialect.acquire(c, stored));
+      long number = database.onPool(database.deadline(), c -> dialect.acquire(c, stored));
       if (number == Dialect.NONE) {
-        number = database.onOwnConnection(deadline, c -> dialect.insert(c, stored));
+        number = database.onPool(database.deadline(), c -> dialect.insert(c, stored));
       }
-      database.onOwnConnection(deadline, c -> dialect.renew(c, List.of(stored)));
       // If another client is in its trial, this one gets no lock, and frees none.
-      boolean released = new Grants(database).handOver(deadline, stored, number, 0);
-      if (number != Dialect.NONE && !released) {
+      boolean released = new Grants(database).handOver(database.deadline(), stored, number, 0);
+      if (Dialect.isGrant(number) && !released) {
         throw StoreException.refused("the row was not as it had been written", null);
       }
-      database.onOwnConnection(deadline, c -> {
-        dialect.join(c, stored);
-        dialect.keepAlive(c, List.of(stored));
-        return dialect.leave(c, List.of(stored));
+      database.onPool(database.deadline(), c -> {
+        dialect.tryWaiting(c, stored);
+        return true;
       });
     } catch (StoreException e) {
       throw StoreException.refused(

@@ -103,9 +103,11 @@ class ExtendTest {
           first.number(),
           Stores.TTL,
           false,
+          stored.sinceNanos(),
           stored.guarded(),
           stored.database());
       assertThat(store.extend(sameOwnerOlderNumber, LONG)).isEmpty();
+      assertThat(store.renew(List.of(sameOwnerOlderNumber))).containsExactly(new Renewal.Lost());
 
       assertThat(endMicros(server, second)).isEqualTo(endBefore);
       assertThat(store.verify(second)).isPresent();

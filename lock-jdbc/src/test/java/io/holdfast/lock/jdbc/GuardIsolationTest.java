@@ -7,6 +7,7 @@ import io.holdfast.lock.Lease;
 import io.holdfast.lock.LeaseState;
 import io.holdfast.lock.LockLostException;
 import io.holdfast.lock.LockOptions;
+import io.holdfast.lock.LockStoreException;
 import io.holdfast.lock.jdbc.GuardFixture.Isolation;
 import java.sql.Connection;
 import java.sql.SQLException;
@@ -215,7 +216,8 @@ class GuardIsolationTest {
         transaction.setAutoCommit(false);
         fixture.add(transaction);
         guard.verify(transaction);
-        assertThat(fixture.others.get(name).tryLock()).isEmpty();
+        assertThatThrownBy(() -> fixture.others.get(name).tryLock())
+            .isInstanceOf(LockStoreException.class);
         committed = commit(transaction);
         try (Lease next = fixture.others.get(name).lockWithin(Stores.PATIENCE)) {
           assertThat(next.token()).isGreaterThan(lease.token());

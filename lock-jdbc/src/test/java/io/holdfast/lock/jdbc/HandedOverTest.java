@@ -120,6 +120,7 @@ class HandedOverTest {
       assertThat(waiter.handedOver()).isEmpty();
       Stores.await("a poll finds that its turn is over", () -> {
         time.pass(Duration.ofSeconds(1));
+        Stores.pause(Duration.ofMillis(20)); // The poller's thread looks every 10 ms.
         return isGone(waiter);
       });
       assertThat(holder.verify(next)).isPresent();
@@ -223,6 +224,31 @@ class HandedOverTest {
 
       assertThat(waiter.handedOver()).isEmpty();
       assertThat(holder.verify(next)).isPresent();
+    }
+  }
+
+  /** The engine asks at the end of a timed wait, whatever the poller saw just before. */
+  @EachServer
+  void aWaiterThatAsksIsToldWhatTheDatabaseSays(Server server) throws Exception {
+    HandMovedTime time = new HandMovedTime();
+    LockKey key = freshKey();
+    try (HikariDataSource pool = server.pool(6);
+        JdbcStore holder = Stores.open(pool);
+        JdbcStore store = Stores.open(pool, time)) {
+      Grant before = holder.tryAcquire(claim(key)).orElseThrow();
+      JdbcTicket waiter = (JdbcTicket) join(store, claim(key));
+      time.pass(Duration.ofSeconds(4));
+      Stores.await("it is polled for", () -> {
+        synchronized (store.poller) {
+          return waiter.pace.polls > 0;
+        }
+      });
+      Stores.expire(server, before);
+
+      synchronized (store.poller) { // It sees no more.
+        time.pass(Duration.ofSeconds(1));
+        assertThat(waiter.poll()).isInstanceOf(Ticket.Granted.class);
+      }
     }
   }
 

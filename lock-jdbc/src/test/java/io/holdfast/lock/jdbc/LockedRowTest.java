@@ -15,6 +15,8 @@ import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.Ticket;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Proxy;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
@@ -24,10 +26,15 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicReference;
+import javax.sql.DataSource;
 import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.parallel.Isolated;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -186,6 +193,146 @@ class LockedRowTest {
       Stores.await("the lock was handed over", () -> isGranted(first));
       transaction.rollback();
     }
+  }
+
+  /** As by a client without autocommit that was frozen before it could commit. */
+  @EachRealServer
+  void aReleasePassesOverAWaiterWhoseRowStaysLocked(Server server) throws Exception {
+    LockKey key = freshKey();
+    try (HikariDataSource pool = server.pool(8);
+        JdbcStore store = Stores.open(pool);
+        JdbcStore other = Stores.open(pool);
+        Connection frozen = server.connect()) {
+      Grant grant = store.tryAcquire(claim(key)).orElseThrow();
+      queue(store, key);
+      Ticket second = queue(other, key);
+      frozen.setAutoCommit(false);
+      execute(
+          frozen,
+          server,
+          key,
+          "SELECT place FROM holdfast_lock_waiter WHERE name = ? ORDER BY place LIMIT 1"
+              + " FOR UPDATE");
+
+      assertThat(store.release(grant, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
+      Stores.await("the second has the lock", () -> isGranted(second));
+      frozen.rollback();
+    }
+  }
+
+  @Test
+  void aTransactionThatIsFrozenBeforeItsCommitIsEndedByPostgres() throws Exception {
+    LockKey key = freshKey();
+    CountDownLatch reached = new CountDownLatch(1);
+    CountDownLatch thawed = new CountDownLatch(1);
+    AtomicBoolean freezes = new AtomicBoolean();
+    try (HikariDataSource pool = Server.POSTGRES.pool(6, config -> config.setAutoCommit(false));
+        HikariDataSource others = Server.POSTGRES.pool(4);
+        JdbcStore other = Stores.open(others);
+        JdbcStore store = Stores.open(
+            new JdbcStore.Settings(
+                beforeCommit(pool, connection -> {
+                  if (freezes.get()) {
+                    reached.countDown();
+                    thawed.await();
+                  }
+                }),
+                JdbcLocks.DEFAULT_TABLE,
+                SchemaMode.CREATE,
+                true,
+                false),
+            Stores.STORE_TIMEOUT)) {
+      store.release(store.tryAcquire(claim(key)).orElseThrow(), Duration.ZERO);
+      freezes.set(true);
+      CompletableFuture<Object> frozen = CompletableFuture.supplyAsync(() -> {
+        try {
+          return store.tryAcquire(claim(key));
+        } catch (StoreException e) {
+          return e;
+        }
+      });
+      try {
+        assertThat(reached.await(Stores.PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
+        assertThat(canTake(other, key)).isFalse();
+        Stores.await("its row is not locked any more", () -> canTake(other, key));
+      } finally {
+        freezes.set(false);
+        thawed.countDown();
+      }
+      assertThat(frozen.get(Stores.PATIENCE.toSeconds(), TimeUnit.SECONDS))
+          .isInstanceOf(StoreException.class);
+    }
+  }
+
+  @Test
+  void aShorterLimitThatASessionHasStays() throws Exception {
+    assertThat(limitOfIdleTransactions("0")).isEqualTo("10s");
+    assertThat(limitOfIdleTransactions("1h")).isEqualTo("10s");
+    assertThat(limitOfIdleTransactions("3s")).isEqualTo("3s");
+  }
+
+  private static String limitOfIdleTransactions(String ofSession) throws Exception {
+    AtomicReference<String> limit = new AtomicReference<>();
+    try (HikariDataSource pool = Server.POSTGRES.pool(4, config -> {
+          config.setAutoCommit(false);
+          config.addDataSourceProperty(
+              "options", "-c idle_in_transaction_session_timeout=" + ofSession);
+        });
+        JdbcStore store = Stores.open(
+            new JdbcStore.Settings(
+                beforeCommit(pool, connection -> limit.set(show(connection))),
+                JdbcLocks.DEFAULT_TABLE,
+                SchemaMode.CREATE,
+                true,
+                false),
+            Stores.STORE_TIMEOUT)) {
+      assertThat(store.tryAcquire(claim(freshKey()))).isPresent();
+      return limit.get();
+    }
+  }
+
+  private static String show(Connection connection) throws SQLException {
+    try (Statement statement = connection.createStatement();
+        ResultSet result = statement.executeQuery("SHOW idle_in_transaction_session_timeout")) {
+      assertThat(result.next()).isTrue();
+      return result.getString(1);
+    }
+  }
+
+  private static boolean canTake(JdbcStore store, LockKey key) {
+    try {
+      store.release(store.tryAcquire(claim(key)).orElseThrow(), Duration.ZERO);
+      return true;
+    } catch (StoreException e) {
+      return false;
+    }
+  }
+
+  /** Something that happens before a commit. */
+  private interface Interlude {
+    void run(Connection connection) throws Exception;
+  }
+
+  private static DataSource beforeCommit(DataSource pool, Interlude interlude) {
+    return new Wrapper(pool) {
+      @Override
+      public Connection getConnection() throws SQLException {
+        Connection connection = wrapped.getConnection();
+        return (Connection) Proxy.newProxyInstance(
+            Connection.class.getClassLoader(),
+            new Class<?>[] {Connection.class},
+            (proxy, method, arguments) -> {
+              if (method.getName().equals("commit")) {
+                interlude.run(connection);
+              }
+              try {
+                return method.invoke(connection, arguments);
+              } catch (InvocationTargetException e) {
+                throw e.getCause();
+              }
+            });
+      }
+    };
   }
 
   /** Something that ends a grant. */

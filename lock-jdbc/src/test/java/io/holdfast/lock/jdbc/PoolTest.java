@@ -164,7 +164,7 @@ class PoolTest {
         @Override
         public Connection getConnection() throws SQLException {
           try {
-            Thread.sleep(slow.get() ? timeout.toMillis() * 2 / 5 : 0);
+            Thread.sleep(slow.get() ? timeout.toMillis() * 3 / 5 : 0);
           } catch (InterruptedException e) {
             throw new SQLException(e);
           }
@@ -175,7 +175,7 @@ class PoolTest {
         LockKey key = freshKey();
         Stores.await("it is taken", () -> isTaken(store, key));
         slow.set(true);
-        // To ask twice whether it is free leaves no time for a third request.
+        // To ask whether it is free leaves no time for a second request.
         assertThatThrownBy(() -> store.acquireOrQueue(claim(key), () -> {}))
             .isInstanceOf(StoreException.class);
         slow.set(false);
@@ -208,10 +208,64 @@ class PoolTest {
         assertThat(first.isClosed()).isFalse();
         Grant grant = store.tryAcquire(claim(freshKey())).orElseThrow();
         assertThat(store.renew(List.of(grant))).containsExactly(new Renewal.Renewed(Stores.TTL));
-        assertThat(first.isClosed()).isTrue();
+        Stores.await("the first is given back", () -> isClosed(first));
         assertThat(lent.getLast().isClosed()).isFalse();
         assertThat(pool.getHikariPoolMXBean().getActiveConnections()).isEqualTo(1);
       }
+    }
+  }
+
+  /** Another connection may lead to a server that does not know the grant. */
+  @Test
+  void aRenewalThatDidNotExtendALeaseReadsItOnTheSameConnection() throws Exception {
+    try (HikariDataSource pool = Server.H2.pool(4)) {
+      AtomicInteger lent = new AtomicInteger();
+      try (JdbcStore store = Stores.open(counting(pool, lent))) {
+        Grant grant = store.tryAcquire(claim(freshKey())).orElseThrow();
+        assertThat(store.release(grant, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
+        int before = lent.get();
+        assertThat(store.renew(List.of(grant))).containsExactly(new Renewal.Lost());
+        assertThat(lent.get() - before).isEqualTo(1);
+      }
+    }
+  }
+
+  @Test
+  void anExhaustedPoolIsNotAskedAtEachUseForAnotherConnectionToKeep() throws Exception {
+    try (HikariDataSource pool = Server.H2.pool(3)) {
+      AtomicInteger asked = new AtomicInteger();
+      try (JdbcStore store =
+          Stores.open(Stores.settings(counting(pool, asked)), Duration.ofSeconds(2))) {
+        JdbcGrant grant = (JdbcGrant) store.tryAcquire(claim(freshKey())).orElseThrow();
+        try (Connection first = pool.getConnection();
+            Connection second = pool.getConnection()) {
+          assertThat(first).isNotSameAs(second);
+          int before = asked.get();
+          for (int i = 0; i < 3; i++) {
+            grant.database().expireOwnConnection();
+            assertThat(grant.isShown()).isTrue();
+          }
+          assertThat(asked.get() - before).isEqualTo(1);
+        }
+      }
+    }
+  }
+
+  private static DataSource counting(DataSource pool, AtomicInteger asked) {
+    return new Wrapper(pool) {
+      @Override
+      public Connection getConnection() throws SQLException {
+        asked.incrementAndGet();
+        return wrapped.getConnection();
+      }
+    };
+  }
+
+  private static boolean isClosed(Connection connection) {
+    try {
+      return connection.isClosed();
+    } catch (SQLException e) {
+      throw new AssertionError(e);
     }
   }
 

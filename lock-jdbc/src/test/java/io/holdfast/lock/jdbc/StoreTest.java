@@ -4,6 +4,7 @@ import static io.holdfast.lock.jdbc.Stores.claim;
 import static io.holdfast.lock.jdbc.Stores.freshKey;
 import static io.holdfast.lock.jdbc.Stores.key;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import com.zaxxer.hikari.HikariDataSource;
 import io.holdfast.lock.spi.Acquisition;
@@ -12,6 +13,7 @@ import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.Renewal;
+import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoredHolder;
 import io.holdfast.lock.spi.Ticket;
 import java.sql.Connection;
@@ -123,7 +125,7 @@ class StoreTest {
   }
 
   @EachServer
-  void aRowThatSomebodyHasLockedIsBusyAndNotWaitedFor(Server server) throws Exception {
+  void aFreeLockWhoseRowIsLockedIsNeitherBusyNorWaitedFor(Server server) throws Exception {
     try (HikariDataSource pool = server.pool(4);
         JdbcStore store = Stores.open(pool);
         Connection other = server.connect()) {
@@ -132,8 +134,10 @@ class StoreTest {
       other.setAutoCommit(false);
       lockRow(other, server, grant);
 
-      // One that waited would fail at the store timeout.
-      assertThat(store.tryAcquire(claim(grant.claim().key()))).isEmpty();
+      StoreException refused = catchThrowableOfType(
+          StoreException.class, () -> store.tryAcquire(claim(grant.claim().key())));
+      assertThat(refused).hasMessage("Another transaction has the lock's row locked");
+      assertThat(refused.mayHaveHappened()).isFalse();
 
       other.rollback();
       assertThat(store.tryAcquire(claim(grant.claim().key()))).isPresent();
@@ -357,6 +361,7 @@ class StoreTest {
       Grant first = store.tryAcquire(claim(key)).orElseThrow();
       CountDownLatch woken = new CountDownLatch(1);
       Ticket ticket = queue(other, claim(key, Duration.ofSeconds(6)), woken::countDown);
+      Stores.await("a poll told the holder", () -> ticket.holder().isPresent());
       assertThat(ticket.holder()).contains("test of the store");
       assertThat(ticket.poll()).isInstanceOf(Ticket.Waiting.class);
       assertThat(store.release(first, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);

@@ -69,12 +69,22 @@ public final class Database implements AutoCloseable {
   }
 
   /**
+   * Asks on a connection that is in the way of nothing else.
+   *
+   * @param patience the deadline for the pool; after it, the client's own connection is used
+   */
+  public <T> T forRenewal(Deadline patience, Deadline deadline, Sessions.Call<T> question)
+      throws StoreException {
+    return ask(rest -> ownConnection.lendForRenewal(patience, rest), deadline, question);
+  }
+
+  /**
    * Asks on a connection of the pool, or on the client's own if the pool does not give one soon:
    * whatever frees locks must get through.
    */
   public <T> T onPoolOrOwnConnection(Deadline deadline, Sessions.Call<T> question)
       throws StoreException {
-    Deadline patience = Deadlines.part(deadline, 4); // For the pool, in all tries together.
+    Deadline patience = Deadlines.part(deadline, 2); // For the pool, in all tries together.
     return ask(rest -> lendFromPoolOrOwn(patience, rest), deadline, question);
   }
 
@@ -83,7 +93,7 @@ public final class Database implements AutoCloseable {
       return pool.lend(patience);
     } catch (StoreException e) {
       log.debug("The client's own connection is used, since the pool gives none", e);
-      return ownConnection.lend(deadline);
+      return ownConnection.lendUnchecked(deadline);
     }
   }
 
@@ -121,11 +131,6 @@ public final class Database implements AutoCloseable {
   /** Has the client's own connection replaced at its next use. */
   public void expireOwnConnection() {
     ownConnection.expire();
-  }
-
-  /** Replaces the client's own connection, unless that takes too large a part of the deadline. */
-  public void changeOwnConnection(Deadline deadline) {
-    ownConnection.change(deadline);
   }
 
   /**

@@ -16,10 +16,10 @@ public final class Deadlines {
   private static final long PAUSE_NANOS_MAX = TimeUnit.MILLISECONDS.toNanos(64);
 
   /**
-   * Another try needs at least the whole time divided by this. A statement that times out costs its
-   * connection, and tells less than the failure before it.
+   * Another try needs at least the whole time divided by this, the most that an answer may take. A
+   * statement that times out costs its connection, and tells less than the failure before it.
    */
-  private static final int SHARE_OF_A_TRY = 8;
+  private static final int SHARE_OF_A_TRY = 3;
 
   private Deadlines() {}
 
@@ -31,7 +31,7 @@ public final class Deadlines {
    * Returns a deadline for a first try that leaves time for a second one: the time left, divided by
    * {@code divisor}.
    */
-  static Deadline part(Deadline deadline, int divisor) {
+  public static Deadline part(Deadline deadline, int divisor) {
     return deadline.within(Duration.ofNanos(Math.max(0, deadline.leftNanos()) / divisor));
   }
 

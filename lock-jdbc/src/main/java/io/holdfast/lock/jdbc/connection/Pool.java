@@ -8,6 +8,7 @@ import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -156,6 +157,15 @@ public final class Pool implements Lender, AutoCloseable {
       }
     } catch (Throwable e) { // The caller is told.
       borrowed.completeExceptionally(e);
+    }
+  }
+
+  /** Runs a task on another thread, or else, if none is to be had, runs the other one here. */
+  void later(Runnable task, Runnable otherwise) {
+    try {
+      borrowers.execute(task);
+    } catch (RejectedExecutionException | OutOfMemoryError e) { // Closed, or no thread.
+      otherwise.run();
     }
   }
 

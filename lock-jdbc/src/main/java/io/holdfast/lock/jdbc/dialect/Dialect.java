@@ -6,8 +6,8 @@ import java.sql.DatabaseMetaData;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
-import java.sql.Statement;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -49,20 +49,38 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
   /** The answer of a statement that returns a number, if it did nothing. */
   public static final long NONE = 0;
 
+  /** The answer of {@link #acquire} if a grant or a minimum hold has the lock. */
+  public static final long TAKEN = 1;
+
+  /**
+   * The answer of {@link #acquire} if the lock is free, but another transaction has its row locked,
+   * or somebody may be waiting.
+   */
+  public static final long UNSURE = 2;
+
   /** The place of a client that is not in the line: behind all waiters. */
   public static final long NO_PLACE = Long.MAX_VALUE;
 
   /** More than places can differ that several nodes of a cluster give out at the same time. */
   private static final long PLACES_OF_A_CLUSTER = 1_000;
 
-  /** The time within which a waiter must accept a lock that was handed over to it. */
-  public static final long HANDED_OVER_MICROS = 3_000_000;
+  /**
+   * The time within which a waiter must accept a lock that was handed over to it: three answers
+   * that take a third of the default store timeout each.
+   */
+  public static final long HANDED_OVER_MICROS = 5_000_000;
 
   /**
    * The time for which a waiter counts as alive after its client last reported it. A dead waiter
    * delays the others by no more than this.
    */
-  private static final long ALIVE_MICROS = 4_000_000;
+  public static final long ALIVE_MICROS = 4_000_000;
+
+  /** An announcement that somebody waits is renewed when less than this is left of it. */
+  public static final long ANNOUNCED_MICROS_MIN = ALIVE_MICROS / 2;
+
+  /** One that has less than this left is renewed with others. */
+  public static final long ANNOUNCED_MICROS_EARLY = ALIVE_MICROS / 4 * 3;
 
   /** The time without a report after which a waiter's row is deleted by others that leave. */
   private static final long DELETED_AFTER_MICROS = 600_000_000;
@@ -93,6 +111,9 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
   private static final String TAKE = "number = {report}(GREATEST(number + 1, {now})),"
       + " owner = :owner, changed_at = {now}, expires_at = {now} + :ttl, holder = :holder";
 
+  /** The condition for a lock that the claim has already, since it was handed over. */
+  private static final String HANDED_OVER = "owner = :owner AND expires_at > {now}";
+
   /** The table and the columns of an insert of a lock's row. */
   private static final String ROW = "{table}"
       + " (name, owner, number, changed_at, expires_at, wanted_until, served, guarded, holder)";
@@ -111,27 +132,33 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
   private final String database;
   private final Driver driver;
 
-  private final Sql acquire = updateOne("expires_at <= {now} AND {unwanted}", TAKE, "number");
+  private final Sql acquireOrTell =
+      updateOne(Template.ACQUIRE, "expires_at <= {now} AND {unwanted}", TAKE, "number");
+  private final Sql acquire = acquireOrTell.with("wanted", "wanted_until");
+  private final Sql acquireOrAnnounce = acquireOrTell.with(
+      "wanted", "CASE WHEN {to be announced} THEN {now} + {alive} ELSE wanted_until END");
   private final Sql insert = sql(Template.INSERT);
   private final Sql release = sql(Template.RELEASE);
   private final Sql extend = updateOne(
       "owner = :owner AND number = :number AND expires_at > {now} + {late}",
       "expires_at = {now} + {report}(GREATEST(expires_at - {now}, :ttl))",
       "expires_at - {now}");
-  private final Sql handOver =
-      handOverIf("owner = :owner AND number = :number").with("forgettable", "TRUE");
-  private final Sql withdraw = handOverIf("owner = :owner").with("forgettable", "FALSE");
-  private final Sql forceRelease =
-      handOverIf("number = :number AND expires_at > {now}").with("forgettable", "FALSE");
+  private final HandOver handOver = new HandOver("owner = :owner AND number = :number", "TRUE");
+  private final HandOver withdraw = new HandOver("owner = :owner", "FALSE");
+  private final HandOver forceRelease =
+      new HandOver("number = :number AND expires_at > {now}", "FALSE");
   private final Sql join = sql(Template.JOIN);
-  private final Sql accept = updateOne(
-      "owner = :owner AND expires_at > {now}",
-      "number = {report}(number), expires_at = {now} + :ttl, holder = :holder",
-      "number");
+  private final Sql tryWaiting = sql(Template.TRY_WAITING);
   private final Sql take = updateOne(
-      "expires_at <= {now} AND served < :place"
-          + " AND NOT EXISTS (SELECT 1 {line} AND a.place < :place)",
-      TAKE + ", served = GREATEST(served, :served)",
+      "(" + HANDED_OVER + " OR expires_at <= {now} AND served < :place"
+          + " AND NOT EXISTS (SELECT 1 {line} AND a.place < :place))",
+      // MySQL makes assignments from left to right, so the columns that tell the cases apart come
+      // last.
+      "number = {report}(CASE WHEN " + HANDED_OVER
+          + " THEN number ELSE GREATEST(number + 1, {now}) END),"
+          + " changed_at = CASE WHEN " + HANDED_OVER + " THEN changed_at ELSE {now} END,"
+          + " served = GREATEST(served, :served), holder = :holder,"
+          + " owner = :owner, expires_at = {now} + :ttl",
       "number");
   private final Sql reopen = sql(Template.UPDATE_UNLOCKED)
       .with("where", "name IN (:keys) AND served >= :place")
@@ -145,7 +172,6 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
       """);
   private final Sql selectRowNoWait =
       new Sql(this, "SELECT 1 FROM {table} WHERE name = :key FOR UPDATE NOWAIT");
-  private final Sql uniqueKeys = sql(Template.UNIQUE_KEYS);
   // The limit of a query of many rows overrides MySQL's sql_select_limit, which could cut the
   // result short. A grant whose row is missing from the result counts as lost.
   private final Sql readRows = new Sql(this, """
@@ -159,7 +185,10 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
       WHERE l.name IN (:keys) LIMIT {batch}
       """);
   private final Sql renew = sql(Template.UPDATE_UNLOCKED)
-      .with("where", "name IN (:keys) AND owner IN (:owners) AND expires_at > {now} + {late}")
+      .with(
+          "where",
+          "name IN (:keys) AND owner IN (:owners) AND number IN (:numbers)"
+              + " AND expires_at > {now} + {late}")
       .with("set", "expires_at = {now} + :ttl");
   private final Sql announce = sql(Template.UPDATE_UNLOCKED)
       .with("where", "name IN (:keys) AND expires_at > {now}")
@@ -200,16 +229,32 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
     return new Sql(this, template(template).replace("{unlocked}", template(Template.UNLOCKED)));
   }
 
-  private Sql handOverIf(String condition) {
-    return sql(Template.HAND_OVER).with("condition", condition);
+  /** The statements by {@link Template#HAND_OVER} for one condition. */
+  private final class HandOver {
+    private final Sql failing;
+    private final Sql passingOver;
+
+    HandOver(String condition, String forgettable) {
+      Sql both =
+          sql(Template.HAND_OVER).with("condition", condition).with("forgettable", forgettable);
+      failing = both.with("first", template(Template.FIRST_OR_FAIL));
+      passingOver = both.with("first", template(Template.FIRST_UNLOCKED));
+    }
+
+    boolean on(Connection connection, Map<String, ?> values, boolean passesOver)
+        throws SQLException {
+      return end(connection, passesOver ? passingOver : failing, values);
+    }
   }
 
   /** Returns a statement by {@link Template#UPDATE_ONE}. Called by constructors. */
-  Sql updateOne(String condition, String set, String reported) {
-    return sql(Template.UPDATE_ONE)
-        .with("set", set)
-        .with("condition", condition)
-        .with("reported", reported);
+  final Sql updateOne(String condition, String set, String reported) {
+    return updateOne(Template.UPDATE_ONE, condition, set, reported);
+  }
+
+  /** Returns a statement by a template that has these three parts. Called by constructors. */
+  Sql updateOne(Template template, String condition, String set, String reported) {
+    return sql(template).with("set", set).with("condition", condition).with("reported", reported);
   }
 
   /** Returns this database's text. Called by constructors, so it must not read fields. */
@@ -217,8 +262,17 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
 
   /** Fills in the parts of a text that never change. What is left are parameters. */
   final String fill(String template) {
+    int dot = table.indexOf('.');
     return template
         .strip()
+        .replace("{facts}", template(Template.FACTS))
+        .replace("{schema}", template(Template.SCHEMA))
+        .replace("{unique keys}", template(Template.UNIQUE_KEYS))
+        .replace("{version}", template(Template.VERSION))
+        .replace(
+            "{in schema}",
+            dot < 0 ? template(Template.OWN_SCHEMA) : "'" + table.substring(0, dot) + "'")
+        .replace("{in table}", "'" + table.substring(dot + 1) + "'")
         .replace("{columns}", Row.COLUMNS)
         .replace("{line}", LINE)
         .replace("{unused}", UNUSED)
@@ -228,11 +282,16 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
         .replace("{waiters}", waiters())
         .replace("{alive waiter}", "a.alive_until BETWEEN {now} AND {now} + {believed}")
         .replace("{unwanted}", "wanted_until NOT BETWEEN {now} AND {now} + {believed}")
+        .replace(
+            "{to be announced}",
+            "expires_at > {now}"
+                + " AND wanted_until NOT BETWEEN {now} + {announced} AND {now} + {believed}")
         .replace("{name by bytes}", template(Template.NAME_BY_BYTES))
         .replace("{now}", template(Template.NOW))
         .replace("{report}", template(Template.REPORT))
         .replace("{late}", template(Template.LATE))
         .replace("{alive}", String.valueOf(ALIVE_MICROS))
+        .replace("{announced}", String.valueOf(ANNOUNCED_MICROS_MIN))
         .replace("{deleted after}", String.valueOf(DELETED_AFTER_MICROS))
         .replace("{believed}", String.valueOf(BELIEVED_MICROS))
         .replace("{handed}", String.valueOf(HANDED_OVER_MICROS))
@@ -291,25 +350,35 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
     return database.toLowerCase(Locale.ROOT) + ".sql";
   }
 
+  /** Returns the question for the server's {@linkplain Template#FACTS facts} and the schema. */
+  public final String askServer() {
+    return fill("SELECT {facts}, ({schema}) AS holdfast_schema");
+  }
+
   /**
-   * Throws if this database can't be used at all, with a message that says why; asks the database
-   * if necessary.
+   * Returns the question for all that must be known of the server and the tables. Its row has what
+   * {@link #askServer} has, and then the columns of both tables, with {@code holdfast_waiters} in
+   * between; those of the first table have the row that tells the version.
    */
-  public void checkServer(Connection connection) throws SQLException {}
+  public final String askTables() {
+    return fill("""
+        SELECT {facts}, ({schema}) AS holdfast_schema, ({unique keys}) AS holdfast_keys,
+          l.*, 0 AS holdfast_waiters, w.*
+        FROM (SELECT 1 AS holdfast_one) o
+        LEFT JOIN {table} l ON {version} LEFT JOIN {waiters} w ON 1 = 0
+        """);
+  }
+
+  /** Throws if this server can't be used at all, with a message that says why. */
+  public abstract void checkServer(ResultSet answer) throws SQLException;
 
   /**
    * Returns the name of the table, with the schema in which this session finds it now, so that it
    * does not matter which schema a later session is in.
    */
-  public final String qualifiedTable(Connection connection) throws SQLException {
-    if (table().indexOf('.') >= 0) {
-      return table();
-    }
-    try (Statement statement = connection.createStatement();
-        ResultSet result = statement.executeQuery(fill(template(Template.SCHEMA)))) {
-      String schema = result.next() ? result.getString(1) : null;
-      return schema == null ? table() : schema + '.' + table();
-    }
+  public final String qualifiedTable(ResultSet answer) throws SQLException {
+    String schema = answer.getString("holdfast_schema");
+    return schema == null || table.indexOf('.') >= 0 ? table : schema + '.' + table;
   }
 
   /**
@@ -326,16 +395,8 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
    *
    * @return what is wrong, or null if nothing is
    */
-  public @Nullable String flaw(Connection connection) throws SQLException {
-    return query(connection, uniqueKeys, nameInSchema()) > 0
-        ? null
-        : "it has no unique key on the column name";
-  }
-
-  final Map<String, ?> nameInSchema() {
-    int dot = table.indexOf('.');
-    return Map.of(
-        "schema", dot < 0 ? "" : table.substring(0, dot), "name", table.substring(dot + 1));
+  public @Nullable String flaw(ResultSet answer) throws SQLException {
+    return answer.getLong("holdfast_keys") > 0 ? null : "it has no unique key on the column name";
   }
 
   /** Whether a column of this type, as the driver calls it, distinguishes all names. */
@@ -348,11 +409,25 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
   /**
    * Takes the lock if it is free and nobody can be in its line.
    *
-   * @return the grant's number, or {@link #NONE} if the lock is taken or may have a line, if its
-   *     row is locked, or if there is no row
+   * @return the grant's number, or {@link #TAKEN}, {@link #UNSURE}, or {@link #NONE} if there is no
+   *     row
    */
   public final long acquire(Connection connection, StoredClaim claim) throws SQLException {
-    return runForReport(connection, acquire, ofClaim(claim, NO_PLACE));
+    return acquire(connection, acquire, ofClaim(claim, NO_PLACE));
+  }
+
+  /**
+   * Does {@link #acquire} for a claim that joins the line if the lock is taken; {@link #announce}s
+   * then that somebody waits, unless {@link #join} does.
+   */
+  public final long acquireOrAnnounce(Connection connection, StoredClaim claim)
+      throws SQLException {
+    return acquire(connection, acquireOrAnnounce, ofClaim(claim, NO_PLACE));
+  }
+
+  /** Whether an answer of {@link #acquire} is the number of a grant. */
+  public static boolean isGrant(long answer) {
+    return answer > UNSURE;
   }
 
   /**
@@ -403,11 +478,14 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
    *
    * @param holdMicros the time for which it stays taken, in microseconds; unless it is zero, the
    *     lock is not handed over now
+   * @param passesOver whether to pass over waiters whose rows are locked; if not, the statement
+   *     fails or does nothing if the first one's is
    * @return whether it did; if not, the grant does not have the lock, or its row is locked
    */
   public final boolean handOver(
-      Connection connection, StoredClaim claim, long number, long holdMicros) throws SQLException {
-    return end(connection, handOver, ofGrant(claim, number, holdMicros));
+      Connection connection, StoredClaim claim, long number, long holdMicros, boolean passesOver)
+      throws SQLException {
+    return handOver.on(connection, ofGrant(claim, number, holdMicros), passesOver);
   }
 
   /** @param micros the time for which the lock is taken from now on */
@@ -424,22 +502,25 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
    * Does {@link #handOver} for the grant of this claim, if it was granted at all; returns whether
    * it did.
    */
-  public final boolean withdraw(Connection connection, StoredClaim claim) throws SQLException {
-    return end(connection, withdraw, ofGrant(claim, NONE, 0));
+  public final boolean withdraw(Connection connection, StoredClaim claim, boolean passesOver)
+      throws SQLException {
+    return withdraw.on(connection, ofGrant(claim, NONE, 0), passesOver);
   }
 
   /** Does {@link #handOver} for the grant of this number; returns whether it did. */
-  public final boolean forceRelease(Connection connection, String key, long number)
-      throws SQLException {
-    return end(connection, forceRelease, Map.of("key", key, "number", number, "hold", 0L));
+  public final boolean forceRelease(
+      Connection connection, String key, long number, boolean passesOver) throws SQLException {
+    return forceRelease.on(
+        connection, Map.of("key", key, "number", number, "hold", 0L), passesOver);
   }
 
   /**
-   * Adds a waiter to the end of the line.
+   * Adds a waiter to the end of the line, and announces that somebody waits, unless
+   * {@link #acquireOrAnnounce} did; not in a row that is locked.
    *
    * @return the waiter's place
    */
-  public final long join(Connection connection, StoredClaim claim) throws SQLException {
+  public long join(Connection connection, StoredClaim claim) throws SQLException {
     return runForReport(connection, join, ofClaim(claim, NO_PLACE));
   }
 
@@ -448,7 +529,7 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
    * that did not get it). For a long time, nobody who joins would then be in the line. A place that
    * is only a little lower proves nothing: other nodes of a cluster give out such places.
    *
-   * @param place that of a waiter that joined after the row was read
+   * @param place that of a waiter that is not in the line, and whose turn can't be over
    */
   public static boolean isSetBack(Row row, long place) {
     return row.served() - place > PLACES_OF_A_CLUSTER;
@@ -460,23 +541,12 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
   }
 
   /**
-   * Accepts the lock that was handed over to this waiter, which then has it for its TTL from now;
-   * leaves a locked row alone.
-   *
-   * @return the grant's number, or {@link #NONE} if it was not handed over, or too long ago, or if
-   *     the row is locked
-   */
-  public final long accept(Connection connection, StoredClaim claim) throws SQLException {
-    return runForReport(connection, accept, ofClaim(claim, NO_PLACE));
-  }
-
-  /**
-   * Takes the lock if it is free, nobody in its line is before this place, and the turn of this
-   * place is not over.
+   * Accepts the lock if it was handed over to this waiter, which then has it for its TTL from now.
+   * Or takes it if it is free, nobody in its line is before this place, and the turn of this place
+   * is not over. Leaves a locked row alone.
    *
    * @param place the waiter's place, or {@link #NO_PLACE} for a client that is not in the line
-   * @return the grant's number, or {@link #NONE} if one of these is not so, if the row is locked,
-   *     or if there is none
+   * @return the grant's number, or {@link #NONE} if it did neither
    */
   public final long take(Connection connection, StoredClaim claim, long place) throws SQLException {
     return runForReport(connection, take, ofClaim(claim, place));
@@ -553,11 +623,15 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
   }
 
   /**
-   * Extends the grants of these claims, whose TTLs are equal, to their TTL from now if they still
-   * have their locks; returns the number of rows that were changed. Locked rows are left alone.
+   * Extends grants of these claims and numbers, whose TTLs are equal, to their TTL from now if they
+   * still have their locks; returns the number of rows that were changed. Locked rows are left
+   * alone.
    */
-  public final int renew(Connection connection, List<StoredClaim> claims) throws SQLException {
-    return update(connection, renew, ofAll(claims));
+  public final int renew(Connection connection, List<StoredClaim> claims, List<Long> numbers)
+      throws SQLException {
+    Map<String, Object> values = new HashMap<>(ofAll(claims));
+    values.put("numbers", numbers);
+    return update(connection, renew, values);
   }
 
   /**
@@ -566,6 +640,11 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
    */
   public final int announce(Connection connection, List<String> keys) throws SQLException {
     return update(connection, announce, Map.of("keys", keys));
+  }
+
+  /** Does nothing, with all the rights on the table of waiters that waiting needs. */
+  public void tryWaiting(Connection connection, StoredClaim claim) throws SQLException {
+    update(connection, tryWaiting, ofClaim(claim, NO_PLACE));
   }
 
   /** Records that these waiters are alive; returns how many of them there are. */
@@ -654,6 +733,14 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
     return "";
   }
 
+  /**
+   * Returns one more column, with a comma, that has the server end the transaction if its client
+   * does not commit soon; empty if the database can't do that in a statement.
+   */
+  String bounded() {
+    return "";
+  }
+
   /** Sets a name: as UTF-8 bytes, unless the database compares texts byte by byte. */
   void setKey(PreparedStatement statement, int place, String key) throws SQLException {
     statement.setBytes(place, key.getBytes(StandardCharsets.UTF_8));
@@ -672,6 +759,11 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
         ResultSet result = statement.executeQuery()) {
       return result.next() ? result.getLong(1) : NONE;
     }
+  }
+
+  /** Runs a statement by {@link Template#ACQUIRE}. */
+  long acquire(Connection connection, Sql sql, Map<String, ?> values) throws SQLException {
+    return runForReport(connection, sql, values);
   }
 
   /** Runs a statement that ends a grant; returns whether it did. */

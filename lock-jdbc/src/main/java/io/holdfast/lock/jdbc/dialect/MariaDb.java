@@ -37,10 +37,25 @@ final class MariaDb extends MySql {
     return switch (template) {
       case UPDATE_ONE ->
         WITHOUT_WAITING + "UPDATE {table} l SET {set} WHERE name = :key AND {condition}";
-      case HAND_OVER ->
-        WITHOUT_WAITING + text.replace("FOR UPDATE OF b SKIP LOCKED FOR UPDATE OF a", "FOR UPDATE");
+      case ACQUIRE -> WITHOUT_WAITING + "UPDATE {table} SET " + TAKE_OR_TELL + " WHERE name = :key";
+      case HAND_OVER -> WITHOUT_WAITING + text;
+      case FIRST_OR_FAIL -> "FOR UPDATE";
+      case FIRST_UNLOCKED -> "FOR UPDATE SKIP LOCKED";
+      case FACTS ->
+        text.replace(
+            "performance_schema.session_variables", "information_schema.session_variables");
       default -> text;
     };
+  }
+
+  @Override
+  long acquire(Connection connection, Sql sql, Map<String, ?> values) throws SQLException {
+    try {
+      return super.runForReport(connection, sql, values);
+    } catch (SQLException e) {
+      refuseUnlessLocked(sql, e);
+      return UNSURE;
+    }
   }
 
   @Override

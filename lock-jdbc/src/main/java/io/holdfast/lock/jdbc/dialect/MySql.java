@@ -8,10 +8,13 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.Collections;
-import java.util.HashMap;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -55,17 +58,23 @@ public sealed class MySql extends Dialect permits MariaDb {
         }
       }));
 
+  /**
+   * The assignments by which a claim takes a lock for which the condition holds; any other row is
+   * only announced to. They are made from left to right, so what the condition reads comes last.
+   */
+  static final String TAKE_OR_TELL = """
+      number = CASE WHEN {condition} THEN LAST_INSERT_ID(GREATEST(number + 1, {now}))
+          WHEN LAST_INSERT_ID(IF(expires_at > {now}, 1, 2)) THEN number END,
+        owner = IF({condition}, :owner, owner), holder = IF({condition}, :holder, holder),
+        changed_at = IF({condition}, {now}, changed_at), wanted_until = {wanted},
+        expires_at = IF({condition}, {now} + :ttl, expires_at)""";
+
   private final Sql waitLittle = new Sql(
       this,
       "SET @holdfast_wait = @@innodb_lock_wait_timeout, SESSION innodb_lock_wait_timeout = 1");
   private final Sql waitAsBefore =
       new Sql(this, "SET SESSION innodb_lock_wait_timeout = @holdfast_wait");
   private final Sql rollsBackOnTimeout = new Sql(this, "SELECT @@innodb_rollback_on_timeout");
-  private final Sql engine = new Sql(this, """
-      SELECT COUNT(*) FROM information_schema.tables
-      WHERE table_schema = COALESCE(NULLIF(:schema, ''), DATABASE()) AND table_name = :name
-        AND engine = 'InnoDB'
-      """);
 
   MySql(String table) {
     this(table, "MySQL", DRIVER);
@@ -91,6 +100,10 @@ public sealed class MySql extends Dialect permits MariaDb {
             FOR UPDATE SKIP LOCKED) mine)
           """;
       case REPORT -> "LAST_INSERT_ID";
+      case ACQUIRE -> """
+          UPDATE {table} SET {take} WHERE name = (SELECT name FROM (
+            SELECT name FROM {table} WHERE name = :key FOR UPDATE NOWAIT) mine)
+          """.replace("{take}", TAKE_OR_TELL);
       case INSERT -> """
           INSERT INTO {row}
           VALUES (:key, :owner, LAST_INSERT_ID({now}), {now}, {now} + :ttl, 0, 0, 0, :holder)
@@ -114,7 +127,7 @@ public sealed class MySql extends Dialect permits MariaDb {
             SELECT a.place AS next_place, a.owner AS next_owner, a.holder AS next_holder
             FROM {table} b STRAIGHT_JOIN {waiters} a ON a.name = b.name AND a.place > b.served
             WHERE b.name = :key AND :hold = 0 AND {alive waiter}
-            ORDER BY a.place LIMIT 1 FOR UPDATE OF b SKIP LOCKED FOR UPDATE OF a
+            ORDER BY a.place LIMIT 1 {first}
           ) next ON TRUE STRAIGHT_JOIN {table} ON name = mine_name
           SET owner = COALESCE(next_owner, ''), holder = COALESCE(next_holder, holder),
             served = COALESCE(next_place, served),
@@ -123,6 +136,8 @@ public sealed class MySql extends Dialect permits MariaDb {
             expires_at = IF(next_place IS NULL, IF(:hold = 0, 0, {now} + :hold), {now} + {handed}),
             wanted_until = IF(:hold = 0 AND next_place IS NULL, 0, wanted_until)
           """;
+      case FIRST_OR_FAIL -> "FOR UPDATE OF b SKIP LOCKED FOR UPDATE OF a NOWAIT";
+      case FIRST_UNLOCKED -> "FOR UPDATE OF b SKIP LOCKED FOR UPDATE OF a SKIP LOCKED";
       case JOIN -> """
           INSERT INTO {waiters} (name, owner, alive_until, holder)
           VALUES (:key, :owner, {now} + {alive}, :holder)
@@ -145,37 +160,53 @@ public sealed class MySql extends Dialect permits MariaDb {
           DELETE /*+ NO_MERGE(mine) */ {table} FROM ({unlocked}) mine
           STRAIGHT_JOIN {table} ON name = mine_name
           """;
+      case FACTS -> variables("performance_schema.session_variables") + """
+            , (SELECT COUNT(*) FROM information_schema.tables
+              WHERE table_schema = {in schema}
+                AND table_name = {in table} AND engine = 'InnoDB') AS holdfast_innodb
+            """;
+      case OWN_SCHEMA -> "DATABASE()";
+      case VERSION -> "l.name = '" + VERSION_KEY + "'";
+      case TRY_WAITING -> """
+          INSERT INTO {waiters} (name, owner, alive_until, holder)
+          SELECT name, owner, 0, holder FROM {waiters} WHERE FALSE
+          ON DUPLICATE KEY UPDATE alive_until = 0
+          """;
       case UNIQUE_KEYS -> """
           SELECT COUNT(*) FROM (
             SELECT index_name FROM information_schema.statistics
-            WHERE table_schema = COALESCE(NULLIF(:schema, ''), DATABASE())
-              AND table_name = :name AND non_unique = 0
+            WHERE table_schema = {in schema}
+              AND table_name = {in table} AND non_unique = 0
             GROUP BY index_name
             HAVING COUNT(*) = 1 AND MAX(LOWER(column_name)) = 'name' AND MAX(sub_part) IS NULL) u
           """;
     };
   }
 
-  /** Checks the server's variables; not every server has each of them. */
   @Override
-  public void checkServer(Connection connection) throws SQLException {
-    Map<String, String> variables = new HashMap<>();
-    try (Statement statement = connection.createStatement();
-        ResultSet result = statement.executeQuery("SHOW VARIABLES WHERE Variable_name IN"
-            + " ('version', 'version_comment', 'log_bin', 'binlog_format')")) {
-      while (result.next()) {
-        variables.put(result.getString(1), String.valueOf(result.getString(2)));
-      }
+  public void checkServer(ResultSet answer) throws SQLException {
+    for (String version : List.of("holdfast_version", "holdfast_version_comment")) {
+      LookAlikes.refuse(Objects.requireNonNullElse(answer.getString(version), ""));
     }
-    LookAlikes.refuse(variables.getOrDefault("version", ""));
-    LookAlikes.refuse(variables.getOrDefault("version_comment", ""));
-    if ("ON".equalsIgnoreCase(variables.get("log_bin"))
-        && "STATEMENT".equalsIgnoreCase(variables.get("binlog_format"))) {
+    if ("ON".equalsIgnoreCase(answer.getString("holdfast_log_bin"))
+        && "STATEMENT".equalsIgnoreCase(answer.getString("holdfast_binlog_format"))) {
       throw new IllegalStateException("The server has binlog_format=STATEMENT. Locks ask the clock"
           + " and pass over locked rows, which a replica would do with another outcome, and which"
           + " fails at READ COMMITTED: SET GLOBAL binlog_format = 'ROW' (the default; MIXED will"
           + " do, too), in the server's configuration as well, and open new connections");
     }
+  }
+
+  /**
+   * Returns the columns with the server's variables, which are null if it has none of that name.
+   *
+   * @param table the table that has them
+   */
+  static String variables(String table) {
+    return Stream.of("version", "version_comment", "log_bin", "binlog_format")
+        .map(name -> "(SELECT variable_value FROM %s WHERE variable_name = '%s') AS holdfast_%s"
+            .formatted(table, name, name))
+        .collect(Collectors.joining(", "));
   }
 
   /**
@@ -187,9 +218,9 @@ public sealed class MySql extends Dialect permits MariaDb {
   }
 
   @Override
-  public @Nullable String flaw(Connection connection) throws SQLException {
-    return query(connection, engine, nameInSchema()) > 0
-        ? super.flaw(connection)
+  public @Nullable String flaw(ResultSet answer) throws SQLException {
+    return answer.getLong("holdfast_innodb") > 0
+        ? super.flaw(answer)
         : "it must be a table, no view, and its engine must be InnoDB";
   }
 
@@ -200,6 +231,13 @@ public sealed class MySql extends Dialect permits MariaDb {
   @Override
   public boolean guardLocksWhatItRefuses() {
     return true;
+  }
+
+  /** Sends two statements: none has all rights. */
+  @Override
+  public void tryWaiting(Connection connection, StoredClaim claim) throws SQLException {
+    super.tryWaiting(connection, claim);
+    leave(connection, List.of(claim));
   }
 
   @Override
@@ -270,6 +308,18 @@ public sealed class MySql extends Dialect permits MariaDb {
       case 1064 -> Failure.SYNTAX_ERROR;
       default -> "40001".equals(e.getSQLState()) ? Failure.TRANSIENT : other;
     };
+  }
+
+  @Override
+  long acquire(Connection connection, Sql sql, Map<String, ?> values) throws SQLException {
+    try {
+      return super.acquire(connection, sql, values);
+    } catch (SQLException e) {
+      if (e.getErrorCode() == LOCKED_AND_NO_WAIT) {
+        return UNSURE;
+      }
+      throw e;
+    }
   }
 
   @Override

@@ -4,7 +4,6 @@ import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
-import java.sql.Statement;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.UUID;
@@ -32,6 +31,15 @@ public final class Postgres extends Dialect {
 
   /** The SQL state of a full queue of notifications, and of other limits that were exceeded. */
   private static final String TOO_MANY_NOTIFICATIONS = "54000";
+
+  /**
+   * One more column, that has the server end a session that does not commit within this time what
+   * the statement did. A shorter time that the session has already stays.
+   */
+  private static final String BOUNDED = """
+      , CASE WHEN current_setting('idle_in_transaction_session_timeout')::interval
+          NOT BETWEEN '1 ms' AND '10 s'
+        THEN set_config('idle_in_transaction_session_timeout', '10 s', true) END""";
 
   private static final Driver DRIVER = Driver.of(
       "org.postgresql.jdbc.PgConnection",
@@ -69,19 +77,26 @@ public final class Postgres extends Dialect {
       case NAME_BY_BYTES -> "name COLLATE \"C\"";
       case UPDATE_ONE -> """
           WITH mine AS (
-            SELECT name AS mine_name, {now} AS now FROM {table} l
+            SELECT name AS mine_name, {now} AS now{bounded} FROM {table} l
             WHERE name = :key AND {condition} FOR UPDATE SKIP LOCKED
           )
           UPDATE {table} SET {set} FROM mine WHERE name = mine_name
           RETURNING {reported}
           """;
       case REPORT -> "";
+      case ACQUIRE -> """
+          WITH taken AS ({update})
+          SELECT number FROM taken
+          UNION ALL
+          SELECT CASE WHEN expires_at > {now} THEN 1 ELSE 2 END FROM {table}
+          WHERE name = :key AND NOT EXISTS (SELECT 1 FROM taken)
+          """.replace("{update}", template(Template.UPDATE_ONE));
       case INSERT -> """
           INSERT INTO {row}
           SELECT :key, :owner, now, now, now + :ttl, 0, 0, 0, :holder
           FROM (SELECT {now} AS now) clock
           ON CONFLICT (name) DO NOTHING
-          RETURNING number
+          RETURNING number{bounded}
           """;
       case RELEASE -> """
           WITH freed AS (
@@ -92,14 +107,15 @@ public final class Postgres extends Dialect {
             RETURNING expires_at
           )
           SELECT 1,
-            CASE WHEN expires_at = 0 THEN set_config('synchronous_commit', 'off', true) END
+            CASE WHEN expires_at = 0 THEN set_config('synchronous_commit', 'off', true) END{bounded}
           FROM freed
           """;
       // Locks the lock's row first, then its first waiter's row; so a waiter that leaves is either
       // not found, or finds that it has the lock.
       case HAND_OVER -> """
           WITH mine AS (
-            SELECT name AS mine_name, served AS mine_served, :hold::bigint AS hold FROM {table}
+            SELECT name AS mine_name, served AS mine_served, :hold::bigint AS hold{bounded}
+            FROM {table}
             WHERE name = :key AND {condition} FOR UPDATE SKIP LOCKED
           ), ended AS (
             UPDATE {table} l
@@ -118,7 +134,7 @@ public final class Postgres extends Dialect {
               FROM {waiters} a
               WHERE a.name = mine_name AND a.place > mine_served AND hold = 0
                 AND {alive waiter}
-              ORDER BY a.place LIMIT 1 FOR UPDATE
+              ORDER BY a.place LIMIT 1 {first}
             ) next ON true
             WHERE l.name = mine_name
             RETURNING next_owner, next_inbox, number, expires_at
@@ -130,9 +146,17 @@ public final class Postgres extends Dialect {
               THEN set_config('synchronous_commit', 'off', true) END
           FROM ended
           """;
+      case FIRST_OR_FAIL -> "FOR UPDATE NOWAIT";
+      case FIRST_UNLOCKED -> "FOR UPDATE SKIP LOCKED";
       case JOIN -> """
+          WITH mine AS (
+            SELECT name AS mine_name FROM {table}
+            WHERE name = :key AND {to be announced} FOR UPDATE SKIP LOCKED
+          ), announced AS (
+            UPDATE {table} SET wanted_until = {now} + {alive} FROM mine WHERE name = mine_name
+          )
           INSERT INTO {waiters} (name, owner, alive_until, holder, inbox)
-          VALUES (:key, :owner, {now} + {alive}, :holder, :inbox) RETURNING place
+          VALUES (:key, :owner, {now} + {alive}, :holder, :inbox) RETURNING place{bounded}
           """;
       case SCHEMA -> """
           SELECT quote_ident(COALESCE((
@@ -140,12 +164,24 @@ public final class Postgres extends Dialect {
             WHERE c.oid = to_regclass('{table}')), current_schema()))
           """;
       case ON_CONFLICT -> "ON CONFLICT (name) DO NOTHING";
-      case UNLOCKED -> "SELECT name AS mine_name FROM {table} WHERE {where} FOR UPDATE SKIP LOCKED";
+      case UNLOCKED ->
+        "SELECT name AS mine_name{bounded} FROM {table} WHERE {where} FOR UPDATE SKIP LOCKED";
       case UPDATE_UNLOCKED -> """
           WITH mine AS ({unlocked}) UPDATE {table} SET {set} FROM mine WHERE name = mine_name
           """;
       case DELETE_UNLOCKED -> """
           WITH mine AS ({unlocked}) DELETE FROM {table} USING mine WHERE name = mine_name
+          """;
+      case FACTS ->
+        "version() AS holdfast_version, current_setting('server_encoding') AS holdfast_encoding";
+      case OWN_SCHEMA -> "current_schema()";
+      case VERSION -> "l.name = '" + VERSION_KEY + "'";
+      case TRY_WAITING -> """
+          WITH joined AS (
+            INSERT INTO {waiters} (name, owner, alive_until, holder)
+            SELECT :key, :owner, 0, :holder WHERE FALSE
+          ), alive AS (UPDATE {waiters} SET alive_until = 0 WHERE FALSE)
+          DELETE FROM {waiters} WHERE FALSE
           """;
       case UNIQUE_KEYS -> """
           SELECT count(*) FROM pg_index i
@@ -158,9 +194,14 @@ public final class Postgres extends Dialect {
 
   /** Reads the clock once, so that what is stored agrees with what is reported. */
   @Override
-  Sql updateOne(String condition, String set, String reported) {
+  Sql updateOne(Template template, String condition, String set, String reported) {
     return super.updateOne(
-        condition, set.replace("{now}", "now"), reported.replace("{now}", "now"));
+        template, condition, set.replace("{now}", "now"), reported.replace("{now}", "now"));
+  }
+
+  @Override
+  String bounded() {
+    return BOUNDED;
   }
 
   @Override
@@ -169,22 +210,17 @@ public final class Postgres extends Dialect {
   }
 
   /**
-   * Asks the server for its version: from a look-alike, the driver gets the version of PostgreSQL
-   * that it claims to be compatible with.
+   * Looks at what the server says of its version: from a look-alike, the driver gets the version of
+   * PostgreSQL that it claims to be compatible with.
    */
   @Override
-  public void checkServer(Connection connection) throws SQLException {
-    try (Statement statement = connection.createStatement();
-        ResultSet result =
-            statement.executeQuery("SELECT version(), current_setting('server_encoding')")) {
-      result.next();
-      LookAlikes.refuse(result.getString(1));
-      String encoding = result.getString(2);
-      if (!encoding.equals("UTF8") && !encoding.equals("SQL_ASCII")) {
-        throw new IllegalStateException(("The database's encoding is %s, which can't hold every"
-                + " lock name; it must be UTF8")
-            .formatted(encoding));
-      }
+  public void checkServer(ResultSet answer) throws SQLException {
+    LookAlikes.refuse(answer.getString("holdfast_version"));
+    String encoding = answer.getString("holdfast_encoding");
+    if (!encoding.equals("UTF8") && !encoding.equals("SQL_ASCII")) {
+      throw new IllegalStateException(
+          ("The database's encoding is %s, which can't hold every" + " lock name; it must be UTF8")
+              .formatted(encoding));
     }
   }
 

@@ -26,7 +26,7 @@ final class Sql {
   private static final Pattern PARAMETER = Pattern.compile("(?<!:):([a-z]+)");
 
   /** The parameters that are lists. */
-  private static final Set<String> LISTS = Set.of("keys", "owners");
+  private static final Set<String> LISTS = Set.of("keys", "owners", "numbers");
 
   /** The parameters that are stored names. */
   private static final Set<String> KEYS = Set.of("key", "keys", "from", "below");
@@ -36,6 +36,8 @@ final class Sql {
 
   private final Dialect dialect;
   private final String template;
+
+  /** By the length of lists, which is negative in a transaction that waits for a commit. */
   private final Map<Integer, Text> texts = new ConcurrentHashMap<>();
 
   Sql(Dialect dialect, String template) {
@@ -70,11 +72,12 @@ final class Sql {
    * statements that differ in this way can be run by the same code.
    *
    * @param generatedKeys whether they are reported, as in {@link Connection#prepareStatement}
-   * @param values the parameters by name: a number, a text, or a list of texts
+   * @param values the parameters by name: a number, a text, or a list of either
    */
   PreparedStatement prepare(Connection connection, int generatedKeys, Map<String, ?> values)
       throws SQLException {
-    Text text = text(values.get("keys") instanceof List<?> list ? list.size() : 1);
+    int size = values.get("keys") instanceof List<?> list ? list.size() : 1;
+    Text text = text(size, !connection.getAutoCommit());
     PreparedStatement statement = connection.prepareStatement(text.sql(), generatedKeys);
     boolean set = false;
     try {
@@ -110,18 +113,21 @@ final class Sql {
     }
   }
 
-  private Text text(int size) {
+  /** @param explicit whether the statement waits for a commit */
+  private Text text(int size, boolean explicit) {
     int padded = 1;
     while (padded < size) {
       padded *= PADDING;
     }
-    return texts.computeIfAbsent(padded, this::build);
+    int listSize = padded;
+    return texts.computeIfAbsent(explicit ? -listSize : listSize, key -> build(listSize, explicit));
   }
 
-  private Text build(int listSize) {
+  private Text build(int listSize, boolean explicit) {
     String list = String.join(",", Collections.nCopies(listSize, "?"));
     List<String> parameters = new ArrayList<>();
-    Matcher matcher = PARAMETER.matcher(dialect.fill(template));
+    Matcher matcher = PARAMETER.matcher(
+        dialect.fill(template).replace("{bounded}", explicit ? dialect.bounded() : ""));
     String sql = matcher.replaceAll(match -> {
       parameters.add(match.group(1));
       return LISTS.contains(match.group(1)) ? list : "?";

@@ -33,6 +33,13 @@ enum Template {
 
   /** The function whose argument an update reports; empty if {@link #UPDATE_ONE} reports itself. */
   REPORT,
+
+  /**
+   * Does {@link #UPDATE_ONE} to take a lock. If it does not take it, and there is a row, reports
+   * {@link Dialect#TAKEN} or {@link Dialect#UNSURE}, and may set {@code wanted_until} to
+   * {@code {wanted}}.
+   */
+  ACQUIRE,
   INSERT,
   RELEASE,
 
@@ -41,6 +48,14 @@ enum Template {
    * a locked row alone. {@code {forgettable}} says whether a server that crashes may forget it.
    */
   HAND_OVER,
+
+  /** The clause that locks the first waiter's row for {@link #HAND_OVER}, or fails. */
+  FIRST_OR_FAIL,
+
+  /** The clause that locks the row of the first waiter whose row is not locked. */
+  FIRST_UNLOCKED,
+
+  /** Adds a waiter, and announces that somebody waits, unless {@link #ACQUIRE} does. */
   JOIN,
 
   /** Asks for the table's schema, as it is put into statements; null if there is none. */
@@ -58,9 +73,18 @@ enum Template {
   /** Deletes the rows of {@link #UNLOCKED}. */
   DELETE_UNLOCKED,
 
-  /**
-   * Counts the unique keys on the name alone of the table {@code :name} in {@code :schema}, or in
-   * the session's own if that is empty.
-   */
-  UNIQUE_KEYS
+  /** The columns with what must be known of the server. */
+  FACTS,
+
+  /** The condition for the row {@code l} of {@link Dialect#VERSION_KEY}. */
+  VERSION,
+
+  /** The session's own schema, as the catalog has it. */
+  OWN_SCHEMA,
+
+  /** Counts the unique keys on the name alone of the table {@code {in table}}. */
+  UNIQUE_KEYS,
+
+  /** Needs all rights on the table of waiters, and changes nothing. */
+  TRY_WAITING
 }
