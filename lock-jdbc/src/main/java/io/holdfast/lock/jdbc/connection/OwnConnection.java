@@ -213,10 +213,11 @@ public final class OwnConnection implements Lender, AutoCloseable {
     }
   }
 
+  /** Gives a connection back, soon enough for somebody who waits for the pool meanwhile. */
   private void closeTested(Lent old) {
     boolean works = false;
     try {
-      works = test(old, Deadlines.after(closeMax));
+      works = test(old, Deadlines.after(closeMax.dividedBy(SHARE_OF_DEADLINE)));
     } finally {
       old.close(works);
     }
