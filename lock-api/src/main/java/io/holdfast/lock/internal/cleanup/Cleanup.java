@@ -122,20 +122,22 @@ public final class Cleanup {
    * @throws StoreException one may still have something at the store
    */
   public boolean withdrawUnanswered(LockKey key) throws StoreException {
-    long beganNanos = time.nanos();
-    boolean any = false;
-    for (CleanupTask task : open) {
-      if (task.withdraws && !task.answered && task.claim.key().equals(key)) {
-        if (any && time.nanos() - beganNanos > storeTimeoutNanos) {
-          throw StoreException.refused(
-              "Earlier attempts of this client could not be withdrawn in time", null);
-        }
-        store.withdraw(task.claim);
-        task.answered = true;
-        any = true;
-      }
+    List<CleanupTask> unanswered = open.stream()
+        .filter(task -> task.withdraws && !task.answered && task.claim.key().equals(key))
+        .toList();
+    if (unanswered.isEmpty()) {
+      return false;
     }
-    return any;
+    long untilNanos = time.nanos() + storeTimeoutNanos;
+    for (CleanupTask task : unanswered) {
+      if (time.nanos() - untilNanos > 0) {
+        throw StoreException.refused(
+            "Earlier attempts of this client could not be withdrawn in time", null);
+      }
+      store.withdraw(task.claim);
+      task.answered = true;
+    }
+    return true;
   }
 
   private void begin(CleanupTask task) {
