@@ -191,8 +191,9 @@ final class Hedging implements AutoCloseable {
       this.calls = calls;
     }
 
+    /** Whether a copy may be sent: once its time is over, its sender gives the request up. */
     boolean isAlone() {
-      return state.get() == State.ALONE;
+      return state.get() == State.ALONE && !deadline.isOver();
     }
 
     /** Notes that the first was answered, so that no copy is needed. */
@@ -209,7 +210,7 @@ final class Hedging implements AutoCloseable {
      * Sends a copy, unless that is no longer needed. If its answer comes first, wakes the sender.
      */
     void copyOver(Connection connection) throws StoreException {
-      if (deadline.isOver() || !state.compareAndSet(State.ALONE, State.COPIED)) {
+      if (!isAlone() || !state.compareAndSet(State.ALONE, State.COPIED)) {
         return;
       }
       try {

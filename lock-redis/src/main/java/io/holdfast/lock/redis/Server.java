@@ -353,7 +353,7 @@ final class Server implements AutoCloseable {
         new Hedging(pool, storeTimeout, threadName + threadKind));
   }
 
-  /** What requests have beside the user's pool. */
+  /** The connection and the copies that requests have beside the user's pool. */
   record Beside(OwnConnection own, Hedging hedging) {
     void close() {
       own.close();
@@ -361,7 +361,7 @@ final class Server implements AutoCloseable {
     }
   }
 
-  /** What is beside one pool: once for renewals, so that they wait for no other request. */
+  /** Those of one pool, with a set for renewals alone, so that they wait for no other request. */
   private record BesidePool(Beside renewals, Beside others) {
     Beside of(Mode mode) {
       return mode == Mode.RENEWAL ? renewals : others;
