@@ -175,6 +175,9 @@ final class Attempt<T> extends Task {
         }
         // The lease was lost before this thread had it: queue again.
         giveBackHandle();
+        if (acquired.handle().hold().grant().isLostHereOnly()) {
+          turn.requireTimeAfterLapse();
+        }
       }
     }
   }

@@ -297,10 +297,24 @@ final class LeaderTurn {
     if (arrival == Arrival.LAPSED_AT_MAX_HOLD) {
       throw unusable("It took longer to answer than maxHold is", null);
     }
-    if (arrival == Arrival.LAPSED && !request.mode().stillWaits(client.time)) {
-      throw unusable("It took longer to answer than the lease lasts: " + options.ttl(), null);
+    if (arrival == Arrival.LAPSED) {
+      requireTimeAfterLapse();
     }
     return null;
+  }
+
+  /**
+   * Checks, when a lease was over before its caller had it, that there is time to wait for the
+   * lock. If not, the store is not asked again: it would call the lock taken, by that lease.
+   */
+  void requireTimeAfterLapse() {
+    if (!request.mode().stillWaits(client.time)) {
+      throw unusable(
+          "The lease was over before its caller had it, for example since the answer took longer"
+              + " than its TTL, "
+              + request.options().ttl(),
+          null);
+    }
   }
 
   /**
