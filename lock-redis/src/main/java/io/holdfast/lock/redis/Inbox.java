@@ -33,8 +33,11 @@ import redis.clients.jedis.util.Pool;
 final class Inbox implements AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(Inbox.class);
 
-  private static final Duration SILENCE_MIN = Duration.ofSeconds(10);
+  /** The time for which a connection stays open though nobody waits. */
+  private static final Duration UNUSED_MAX = Duration.ofMinutes(1);
+
   private static final Duration PING_EVERY = Duration.ofSeconds(4);
+  private static final Duration UNANSWERED_MIN = Duration.ofSeconds(6);
   private static final long PAUSE_NANOS_MIN = TimeUnit.MILLISECONDS.toNanos(50);
   private static final long PAUSE_NANOS_MAX = TimeUnit.SECONDS.toNanos(2);
 
@@ -42,11 +45,8 @@ final class Inbox implements AutoCloseable {
   private final TimeSource time;
   private final ThreadFactory threads;
 
-  /**
-   * The time after which a silent connection is given up. While there are waiters, it is pinged
-   * more often; so it is dead, or nobody waits.
-   */
-  private final Duration silenceMax;
+  /** The time without an answer to a subscription or a ping after which the connection is dead. */
+  private final long unansweredNanosMax;
 
   final String channel;
   private final Map<String, QueueTicket> waiting = new ConcurrentHashMap<>();
@@ -61,9 +61,10 @@ final class Inbox implements AutoCloseable {
       Duration storeTimeout,
       String prefix,
       ThreadFactory threads) {
-    this.silenceMax = Collections.max(List.of(SILENCE_MIN, PING_EVERY.plus(storeTimeout)));
     this.primaries = primaries;
     this.time = time;
+    this.unansweredNanosMax =
+        Collections.max(List.of(UNANSWERED_MIN, storeTimeout)).toNanos();
     this.threads = threads;
     this.channel = prefix + ":inbox:" + HexFormat.of().toHexDigits(new SecureRandom().nextLong());
   }
@@ -172,8 +173,11 @@ final class Inbox implements AutoCloseable {
     private final Connection connection;
     private final long openedNanos = time.nanos();
     private final ReentrantLock pinging = new ReentrantLock();
-    private volatile boolean subscribed;
-    private long pingedNanos = time.nanos(); // under pinging
+
+    /** When the server was asked last: to subscribe, or for a ping. */
+    private long askedNanos = openedNanos; // under pinging
+
+    private volatile boolean answered;
 
     Subscription(Pool<Connection> pool, Connection connection) {
       this.pool = pool;
@@ -182,11 +186,16 @@ final class Inbox implements AutoCloseable {
 
     @Override
     public void onSubscribe(String toChannel, int channels) {
-      // Jedis waits without limit on a subscribed connection; with a timeout, a dead one is
-      // noticed.
-      connection.setSoTimeout((int) silenceMax.toMillis());
-      subscribed = true;
+      // Jedis waits without limit on a subscribed connection. While there are waiters, pings are
+      // answered.
+      connection.setSoTimeout((int) UNUSED_MAX.toMillis());
+      answered = true;
       waiting.values().forEach(ticket -> ticket.hear(null));
+    }
+
+    @Override
+    public void onPong(String pattern) {
+      answered = true;
     }
 
     @Override
@@ -199,31 +208,29 @@ final class Inbox implements AutoCloseable {
     }
 
     /**
-     * Pings if it is time to; or ends the subscription, if another server is the primary by now, or
-     * if the connection is so old that its address may lead elsewhere.
+     * Pings if it is time to; or ends the subscription, if the server does not answer, if another
+     * server is the primary by now, or if the connection is so old that its address may lead
+     * elsewhere.
      */
     void pingNowAndThen() {
-      long now = time.nanos();
-      if (!subscribed) {
-        // Jedis also waits without limit for the answer to the subscription.
-        if (now - openedNanos > silenceMax.toNanos()) {
-          Wire.closeQuietly(connection);
-        }
-        return;
-      }
       if (!pinging.tryLock()) {
         return;
       }
       try {
-        if (now - pingedNanos < PING_EVERY.toNanos()) {
-          return;
-        }
-        pingedNanos = now;
-        boolean isOld = now - openedNanos > OwnConnection.AGE_MAX.toNanos();
-        if (isOld || primaries.of(channel) != pool) {
-          Wire.closeQuietly(connection);
-        } else {
-          ping();
+        long now = time.nanos();
+        if (!answered) {
+          if (now - askedNanos > unansweredNanosMax) {
+            Wire.closeQuietly(connection);
+          }
+        } else if (now - askedNanos >= PING_EVERY.toNanos()) {
+          askedNanos = now;
+          boolean isOld = now - openedNanos > OwnConnection.AGE_MAX.toNanos();
+          if (isOld || primaries.of(channel) != pool) {
+            Wire.closeQuietly(connection);
+          } else {
+            answered = false;
+            ping();
+          }
         }
       } catch (StoreException | RuntimeException e) {
         Wire.closeQuietly(connection);

@@ -6,10 +6,14 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import io.holdfast.lock.spi.LockStore;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.TimeSource;
+import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -100,5 +104,58 @@ class InboxTest {
       }
       inbox.forget("owner");
     }
+  }
+
+  @Test
+  void aSubscriptionIsKeptAsLongAsItsPingsAreAnswered() throws Exception {
+    MovableTime time = new MovableTime();
+    Semaphore heard = new Semaphore(0);
+    try (RedisClient redis = Stores.client();
+        LockStore store = Stores.open(redis);
+        ServerSocket server = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
+        ConnectionPool pool = new ConnectionPool(new Connections(server));
+        Inbox inbox = new Inbox(
+            key -> pool,
+            time,
+            Stores.STORE_TIMEOUT,
+            "holdfast",
+            task -> Daemons.thread("inbox-of-a-server-that-goes-silent", task))) {
+      server.setSoTimeout((int) Stores.PATIENCE.toMillis());
+      inbox.expect(
+          "owner",
+          new QueueTicket((RedisStore) store, Stores.claim(Stores.freshKey()), heard::release));
+      inbox.listen();
+      try (Socket first = server.accept()) {
+        awaitAndSkip(first, inbox, "SUBSCRIBE");
+        answer(first, "*3\r\n$9\r\nsubscribe\r\n$1\r\nx\r\n:1\r\n");
+        assertThat(heard.tryAcquire(Stores.PATIENCE.toSeconds(), TimeUnit.SECONDS))
+            .isTrue();
+        for (int i = 0; i < 3; i++) {
+          time.advance(Duration.ofSeconds(4));
+          awaitAndSkip(first, inbox, "PING");
+          answer(first, "*2\r\n$4\r\npong\r\n$0\r\n\r\n");
+        }
+        time.advance(Duration.ofSeconds(4));
+        awaitAndSkip(first, inbox, "PING");
+        time.advance(Stores.STORE_TIMEOUT.plusSeconds(1));
+        inbox.listen();
+        server.accept().close();
+      }
+      inbox.forget("owner");
+    }
+  }
+
+  /** Polls like a waiter until a request has come, and takes it in. */
+  private static void awaitAndSkip(Socket from, Inbox inbox, String request) throws Exception {
+    Stores.await(request, () -> {
+      inbox.listen();
+      return from.getInputStream().available() > 0;
+    });
+    byte[] bytes = from.getInputStream().readNBytes(from.getInputStream().available());
+    assertThat(new String(bytes, StandardCharsets.UTF_8)).contains(request);
+  }
+
+  private static void answer(Socket to, String reply) throws IOException {
+    to.getOutputStream().write(reply.getBytes(StandardCharsets.UTF_8));
   }
 }
