@@ -16,6 +16,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -31,6 +32,7 @@ class HedgingTest {
   private ServerSocket server;
   private ConnectionPool pool;
   private Hedging hedging;
+  private final AtomicReference<Thread> sender = new AtomicReference<>();
   private final ExecutorService thread = Executors.newSingleThreadExecutor();
 
   private Connection first;
@@ -46,8 +48,10 @@ class HedgingTest {
     hedging = new Hedging(pool, Duration.ofSeconds(3), "hedging-test");
     first = pool.getResource();
     Deadline deadline = Deadline.after(Stores.PATIENCE, TimeSource.system());
-    answered = thread.submit(
-        () -> hedging.run(first, deadline, List.of(new Call(Script.CHECK, "{check}"))));
+    answered = thread.submit(() -> {
+      sender.set(Thread.currentThread());
+      return hedging.run(first, deadline, List.of(new Call(Script.CHECK, "{check}")));
+    });
     request = accept();
     copy = accept();
   }
@@ -74,6 +78,15 @@ class HedgingTest {
     to.getOutputStream().write(reply.getBytes(StandardCharsets.UTF_8));
   }
 
+  /** Answers the first, and waits until the sender has read that, and waits for the copy. */
+  private void answerFirst(String reply) throws Exception {
+    answer(request, reply);
+    // A thread that reads from a socket is in another state.
+    Stores.await(
+        "the sender waits for the copy",
+        () -> sender.get().getState() == Thread.State.TIMED_WAITING);
+  }
+
   private Hedging.Answered answered() throws Exception {
     return answered.get(Stores.PATIENCE.toSeconds(), TimeUnit.SECONDS);
   }
@@ -87,21 +100,21 @@ class HedgingTest {
 
   @Test
   void aGrantToTheCopyIsNotOverlookedThoughTheFirstFoundTheLockTaken() throws Exception {
-    answer(request, TAKEN);
+    answerFirst(TAKEN);
     answer(copy, GRANTED);
     assertThat(answered()).isEqualTo(new Hedging.Answered(List.of(7L), true));
   }
 
   @Test
   void aGrantToTheFirstCountsWhateverTheCopyFinds() throws Exception {
-    answer(request, GRANTED);
+    answerFirst(GRANTED);
     answer(copy, TAKEN);
     assertThat(answered()).isEqualTo(new Hedging.Answered(List.of(7L), true));
   }
 
   @Test
   void thatTheLockIsTakenIsNotBelievedIfTheCopyGetsNoAnswer() throws Exception {
-    answer(request, TAKEN);
+    answerFirst(TAKEN);
     copy.close();
     assertThatThrownBy(this::answered).hasCauseInstanceOf(JedisConnectionException.class);
   }

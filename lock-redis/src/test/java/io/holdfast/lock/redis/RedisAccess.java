@@ -10,8 +10,8 @@ import redis.clients.jedis.RedisClient;
 
 /** A way to one server: one client of Jedis, shared by the lock clients of this access. */
 class RedisAccess implements StoreAccess {
-  /** As long as the kit's store timeout. */
-  static final int KIT_TIMEOUT_MILLIS = 1_000;
+  /** Jedis' default. */
+  static final int KIT_TIMEOUT_MILLIS = 2_000;
 
   private final RedisClient redis;
   private final GuardedWrites guardedWrites;

@@ -19,7 +19,8 @@ import io.holdfast.lock.tck.fault.Link;
 import io.holdfast.lock.tck.process.ChildProcess;
 import java.time.Duration;
 import java.util.List;
-import java.util.concurrent.atomic.AtomicInteger;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
@@ -300,11 +301,11 @@ public abstract class CrashRules extends RuleTest {
   @Test
   void aStoreThatAnswersLateCostsTimeAndNothingElse() {
     Link link = link();
-    AtomicInteger renewals = new AtomicInteger();
-    LockListener counting = new LockListener() {
+    Set<String> renewed = ConcurrentHashMap.newKeySet();
+    LockListener listener = new LockListener() {
       @Override
       public void renewed(LeaseEvent event) {
-        renewals.incrementAndGet();
+        renewed.add(event.lockName());
       }
     };
     List<LockClient> clients = Stream.generate(() -> client(
@@ -312,18 +313,24 @@ public abstract class CrashRules extends RuleTest {
             builder -> builder
                 .storeTimeout(SLOW_STORE_TIMEOUT)
                 .defaultOptions(LockOptions.renewed(SLOW_STORE_TIMEOUT.multipliedBy(3)))
-                .addListener(counting)))
+                .addListener(listener)))
         .limit(2)
         .toList();
-    // Slow enough for the threads to need their connections at the same time.
+    // Slow enough for the threads to need their connections at the same time. There are more of
+    // them than later, when each request takes longer and so meets more of the others.
     delay(link, SLOW_STORE_TIMEOUT.dividedBy(60));
-    Lease lease = useEverything(clients, 3);
+    Lease lease = useEverything(clients, 6);
+    Lease other = take(clients.get(1).get(freshName()));
+    // So each client has the connection that it renews with.
+    eventually(
+        "both are renewed", LONG, () -> renewed.containsAll(List.of(lease.name(), other.name())));
+    other.close();
     long connections = link.connectionsMade();
 
     delay(link, SLOW_STORE_TIMEOUT.dividedBy(4));
     useEverything(clients, 2).close();
-    int before = renewals.get();
-    eventually("the lease is renewed", LONG, () -> renewals.get() > before);
+    renewed.clear();
+    eventually("the lease is renewed", LONG, () -> renewed.contains(lease.name()));
     assertThat(lease.state()).isEqualTo(LeaseState.HELD);
     lease.close();
     // A pool may open some of its own accord.
