@@ -49,12 +49,8 @@ import org.jspecify.annotations.Nullable;
  * transaction: a grant that had a guard is released by a hand-over, which passes over locked rows.
  */
 final class JdbcStore implements LockStore {
-  /**
-   * The most retries of an acquire, of both kinds together: to take a lock that is free but whose
-   * row was locked, and to see a row that is there. A quarter of a second: those who take and free
-   * the lock in turn have its row locked for milliseconds.
-   */
-  private static final int RETRIES_MAX = 10;
+  /** The most retries of an acquire to see a row that is there. */
+  private static final int UNSEEN_MAX = 10;
 
   /** The timeout of each statement of a purge, which has no client and so no store timeout. */
   private static final Duration PURGE_STATEMENT_TIMEOUT = Duration.ofSeconds(30);
@@ -188,8 +184,8 @@ final class JdbcStore implements LockStore {
 
   /**
    * One statement, if nobody else has the row locked or stands in line; one more if there is no row
-   * yet. Looks again, a few times, whether a lock is free whose row was locked. If it stays locked,
-   * that is a failure: nobody is seen to have the lock.
+   * yet. While the lock is free but its row is locked, by others who take it and free it, looks
+   * again. If it stays locked, that is a failure: nobody is seen to have the lock.
    */
   @Override
   public Optional<Grant> tryAcquire(Claim claim) throws StoreException {
@@ -200,7 +196,7 @@ final class JdbcStore implements LockStore {
       List<Standing> seen =
           database.onPool(deadline, c -> dialect.readStandings(c, List.of(stored)));
       if (seen.isEmpty()) {
-        if (tries > RETRIES_MAX) {
+        if (tries > UNSEEN_MAX) {
           throw StoreException.refused(
               ("The lock's row is there, and is not seen: %s is behind something that sends reads"
                       + " to another server than writes. Pass a data source that sends all to the"
@@ -214,7 +210,7 @@ final class JdbcStore implements LockStore {
       if (!seen.get(0).row().isFree() || seen.get(0).ahead() > 0) {
         return Optional.empty();
       }
-      if (tries > RETRIES_MAX || !Deadlines.pause(deadline, tries - 1)) {
+      if (!Deadlines.pause(deadline, tries - 1)) {
         throw Grants.locked();
       }
       long number = database.onPool(deadline, c -> dialect.take(c, stored, Dialect.NO_PLACE));
