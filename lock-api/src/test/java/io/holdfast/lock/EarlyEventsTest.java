@@ -126,6 +126,18 @@ class EarlyEventsTest extends EngineTest {
     }
   }
 
+  @Test
+  void whatExpiredBeforeItArrivesIsAFailureOfACallThatDoesNotWait() {
+    store.beforeNextGrant(grant -> store.events().lost(grant, LeaseLoss.Reason.EXPIRED));
+
+    assertThatThrownBy(() -> lock("x").tryLock())
+        .isInstanceOf(LockStoreException.class)
+        .hasMessageContaining("longer than its TTL");
+    // The store, asked again, would have called the lock taken.
+    assertThat(store.count(TRY_ACQUIRE)).isEqualTo(1);
+    Eventually.await("the lock is free", () -> others("x").tryLock().isPresent());
+  }
+
   @ParameterizedTest
   @EnumSource
   void whatIsDoubtedBeforeItArrivesIsUncertainUntilTheStoreConfirmsIt(Way way) throws Exception {

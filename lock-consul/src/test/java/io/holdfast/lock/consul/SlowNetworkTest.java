@@ -120,7 +120,7 @@ class SlowNetworkTest {
       int before = connections.get();
       List<Future<?>> second = holdReplies(client, executor);
       eventually("one is sent again", () -> requests.sentAgain("/v1/txn") > 0);
-      Thread.sleep(1_000);
+      Thread.sleep(1_000); // Time for more copies, of which there must be none.
       assertThat(requests.sentAgain("/v1/txn")).isEqualTo(1);
       assertThat(connections.get() - before).isBetween(1, 2);
       letGo(second);

@@ -133,7 +133,7 @@ class WaitersTest {
       long seconds = 0;
       while (seconds < 4) {
         assertThat(requests.longPolls()).isLessThanOrEqualTo(LONG_POLLS_MAX);
-        Thread.sleep(100);
+        Thread.sleep(100); // Between two samples.
         seconds = TimeUnit.NANOSECONDS.toSeconds(System.nanoTime() - begin);
       }
       assertThat(requests.count("/v1/txn"))

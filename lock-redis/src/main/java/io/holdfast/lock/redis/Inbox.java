@@ -174,7 +174,7 @@ final class Inbox implements AutoCloseable {
     private final long openedNanos = time.nanos();
     private final ReentrantLock pinging = new ReentrantLock();
 
-    /** When the server was asked last: to subscribe, or for a ping. */
+    /** The time of the last question to the server: to subscribe, or a ping. */
     private long askedNanos = openedNanos; // under pinging
 
     private volatile boolean answered;

@@ -5,7 +5,6 @@ import io.holdfast.lock.spi.TimeSource;
 import java.time.Duration;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
 
 /**
  * Deadlines for calls to a database. They use real time, whatever clock the engine has, since they
@@ -37,7 +36,8 @@ public final class Deadlines {
 
   /**
    * Pauses before the next try: longer each time, and at random, so that clients that were in each
-   * other's way do not meet again. An interrupt ends the pause.
+   * other's way do not meet again. An interrupt does not end it, or an interrupted thread would try
+   * again and again without a pause.
    *
    * @return false, without a pause, if too little time is left for another try
    */
@@ -47,13 +47,9 @@ public final class Deadlines {
     if (deadline.leftNanos() <= nanos + deadline.whole().toNanos() / SHARE_OF_A_TRY) {
       return false;
     }
-    long end = System.nanoTime() + nanos;
-    for (long left = nanos; left > 0; left = end - System.nanoTime()) {
-      LockSupport.parkNanos(deadline, left);
-      if (Thread.currentThread().isInterrupted()) {
-        break; // The flag stays set, and would make each park return at once.
-      }
-    }
-    return true;
+    return deadline.within(Duration.ofNanos(nanos)).awaitUninterruptibly(leftNanos -> {
+      TimeUnit.NANOSECONDS.sleep(leftNanos);
+      return true;
+    });
   }
 }
