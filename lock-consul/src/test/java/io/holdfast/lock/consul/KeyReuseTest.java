@@ -25,6 +25,8 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import okhttp3.Request;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
@@ -106,6 +108,43 @@ class KeyReuseTest {
       assertThat(requestsOf(() -> grant[0] = open.acquire(name))).as("lock").isEqualTo(1);
       release(grant[0]);
     }
+  }
+
+  /** Whoever withdraws an attempt, or deletes old keys, writes to the gate. */
+  @Test
+  void whoMeetsAGateThatThisClientMovedMeanwhileLocksAgainAndReadsNothing() throws Exception {
+    Script.Gate onTheWay = new Script.Gate();
+    AtomicInteger later = new AtomicInteger();
+    open.script.next(1, this::isOnLine, onTheWay::askLater);
+    open.script.next(Integer.MAX_VALUE, this::isOnLine, chain -> {
+      later.incrementAndGet();
+      return chain.proceed(chain.request());
+    });
+    ExecutorService executor = Executors.newSingleThreadExecutor();
+    try {
+      Future<ConsulGrant> acquire = executor.submit(() -> open.acquire(name));
+      eventually("its request is on the way", onTheWay::isReached);
+      withdrawAnAttemptWithoutAnswer();
+      onTheWay.open();
+      ConsulGrant grant = acquire.get(60, TimeUnit.SECONDS);
+      assertThat(later).hasValue(1);
+      assertThat(open.store.verify(grant)).isPresent();
+      release(grant);
+    } finally {
+      onTheWay.open();
+      executor.shutdownNow();
+    }
+  }
+
+  private boolean isOnLine(Request request) {
+    return Script.hasText(request, "/m/" + name + "/");
+  }
+
+  private void withdrawAnAttemptWithoutAnswer() throws StoreException {
+    Claim claim = OpenStore.claim("withdrawn-" + name.substring("reuse-".length()));
+    open.script.loseAnswers(2);
+    assertThatExceptionOfType(StoreException.class).isThrownBy(() -> open.store.tryAcquire(claim));
+    open.store.withdraw(claim);
   }
 
   private String keyOfNext() throws Exception {

@@ -204,9 +204,10 @@ public final class ConsulStore implements LockStore {
     boolean isNew = attempt.indexBefore() == 0;
     do {
       Transaction transaction = new Transaction();
+      long gateIndex = session.gateIndex();
       if (isNew) {
         transaction
-            .checkIndex(gate, session.gateIndex())
+            .checkIndex(gate, gateIndex)
             .checkNotExists(attempt.key())
             .lock(attempt.key(), attempt.mark().text(), session.id());
       } else {
@@ -224,6 +225,11 @@ public final class ConsulStore implements LockStore {
       }
       List<Entry> shown = outcome.entries();
       if (!outcome.isApplied()) {
+        if (isNew && outcome.failures().size() == 1 && session.gateIndex() != gateIndex) {
+          // Only the gate: this client wrote to it meanwhile, and knows its new index. The key does
+          // not exist, and no request with the old index can create it any more.
+          continue;
+        }
         // The gate or the key had changed: perhaps by this very request, if a proxy sent it twice.
         shown = afterJoining(() -> http.read(new Transaction().tree(gate).tree(folder), deadline));
         Entry now = Entry.find(shown, gate);
