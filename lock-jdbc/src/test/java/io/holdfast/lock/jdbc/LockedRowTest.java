@@ -62,7 +62,7 @@ class LockedRowTest {
     List<AutoCloseable> opened = new ArrayList<>();
     List<CompletableFuture<Void>> waits = new ArrayList<>();
     ExecutorService executor = Executors.newCachedThreadPool();
-    try (Sessions sessions = new Sessions(server);
+    try (ServerSessions sessions = new ServerSessions(server);
         HikariDataSource pool = server.pool(sessionsEach);
         LockClient holder = client(pool)) {
       Lease lease = holder.get(name).lock();
@@ -115,7 +115,7 @@ class LockedRowTest {
   void nothingThatEndsAGrantOrAWaitHangsAndAllOfItIsDoneLater(Server server) throws Exception {
     LockKey key = freshKey();
     Duration storeTimeout = Duration.ofSeconds(2);
-    try (Sessions sessions = new Sessions(server);
+    try (ServerSessions sessions = new ServerSessions(server);
         HikariDataSource pool = server.pool(6);
         JdbcStore store = Stores.open(Stores.settings(pool), storeTimeout);
         Connection transaction = server.connect()) {
@@ -150,7 +150,7 @@ class LockedRowTest {
   @EachServer
   void aReleaseDoesNotWaitForTheTransactionOfAGuard(Server server) throws Exception {
     String name = freshKey().name();
-    try (Sessions sessions = new Sessions(server);
+    try (ServerSessions sessions = new ServerSessions(server);
         HikariDataSource pool = server.pool(6);
         LockClient holder = client(pool);
         LockClient next = client(pool);
@@ -357,7 +357,7 @@ class LockedRowTest {
   @EnumSource(names = {"POSTGRES", "MYSQL"})
   void aWaiterThatLeavesWhileItGetsTheLockGivesItBack(Server server) throws Exception {
     LockKey key = freshKey();
-    try (Sessions sessions = new Sessions(server);
+    try (ServerSessions sessions = new ServerSessions(server);
         HikariDataSource pool = server.pool(6, config -> {
           config.setAutoCommit(false);
           config.setTransactionIsolation("TRANSACTION_REPEATABLE_READ");
@@ -404,61 +404,6 @@ class LockedRowTest {
       throws SQLException {
     try (PreparedStatement statement = Stores.prepare(transaction, server, key, sql)) {
       statement.execute();
-    }
-  }
-
-  /** The server's sessions. H2 has none that outlive a request. */
-  private static final class Sessions implements AutoCloseable {
-    private final Server server;
-    private final Connection connection;
-
-    Sessions(Server server) throws SQLException {
-      this.server = server;
-      connection = server.connect();
-    }
-
-    long all() {
-      return ask(
-          server == Server.POSTGRES
-              ? "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'"
-              : "SELECT COUNT(*) FROM information_schema.processlist WHERE user = 'root'");
-    }
-
-    /** Those that have waited for a lock for longer than statements of ours lock a row. */
-    long thatWaitForLocks() {
-      return switch (server) {
-        case H2 -> 0;
-        case POSTGRES ->
-          ask("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
-              + " AND state_change < clock_timestamp() - interval '1 s'");
-        default ->
-          ask("SELECT COUNT(*) FROM information_schema.innodb_trx"
-              + " WHERE trx_wait_started < NOW() - INTERVAL 1 SECOND");
-      };
-    }
-
-    long thatWaitForRows() {
-      return ask(
-          server == Server.POSTGRES
-              ? "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
-              : "SELECT COUNT(*) FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'");
-    }
-
-    /** Asks seldom: InnoDB answers from memory for 100 ms after it was last asked. */
-    private long ask(String question) {
-      Stores.pause(Duration.ofMillis(250));
-      try (Statement statement = connection.createStatement();
-          ResultSet result = statement.executeQuery(question)) {
-        result.next();
-        return result.getLong(1);
-      } catch (SQLException e) {
-        throw new AssertionError(e);
-      }
-    }
-
-    @Override
-    public void close() throws SQLException {
-      connection.close();
     }
   }
 }

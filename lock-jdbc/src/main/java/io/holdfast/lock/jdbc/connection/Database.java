@@ -30,6 +30,7 @@ public final class Database implements AutoCloseable {
   private final Pool pool;
   private final OwnConnection ownConnection;
   private final Duration storeTimeout;
+  private final WaitLimit waitLimit;
 
   /** @param storeTimeout the time limit of a call */
   public Database(Dialect dialect, Pool pool, OwnConnection ownConnection, Duration storeTimeout) {
@@ -37,6 +38,7 @@ public final class Database implements AutoCloseable {
     this.pool = pool;
     this.ownConnection = ownConnection;
     this.storeTimeout = storeTimeout;
+    this.waitLimit = new WaitLimit(dialect, storeTimeout);
   }
 
   /** Gives the client's own connection back, and ends the pool's threads. */
@@ -162,6 +164,14 @@ public final class Database implements AutoCloseable {
     throw StoreException.unanswered(what, failure);
   }
 
+  private void note(Failure kind, Deadline deadline) {
+    if (kind == Failure.UNKNOWN && deadline.isOver()) {
+      waitLimit.noteSilence();
+    } else if (kind == Failure.TRANSIENT) {
+      waitLimit.noteConflict();
+    }
+  }
+
   /**
    * Asks, and asks again if the database undid the statement in favour of another transaction, or
    * is read-only. The interrupt flag is cleared meanwhile: an interrupt would close the socket of a
@@ -176,6 +186,7 @@ public final class Database implements AutoCloseable {
         SQLException failure;
         Failure kind;
         Lent lent = lender.lend(deadline);
+        waitLimit.relax();
         try {
           T answer = Sessions.run(lent.connection(), deadline, question);
           refuseIfInTransaction(lent.connection(), deadline);
@@ -184,6 +195,7 @@ public final class Database implements AutoCloseable {
         } catch (SQLException e) {
           failure = e;
           kind = dialect.failure(e);
+          note(kind, deadline);
           if (kind != Failure.UNKNOWN && kind != Failure.READ_ONLY) {
             refuseIfInTransaction(lent.connection(), deadline);
             lent.markUsable(); // An error that the server reported leaves the connection usable.

@@ -131,6 +131,7 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
   private final String table;
   private final String database;
   private final Driver driver;
+  private volatile long waitMillis;
 
   private final Sql acquireOrTell =
       updateOne(Template.ACQUIRE, "expires_at <= {now} AND {unwanted}", TAKE, "number");
@@ -166,7 +167,7 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
   final Sql createRow = new Sql(this, CREATE_ROW);
   final Sql touchRow = new Sql(
       this, "UPDATE {table} SET guarded = guarded + 1, changed_at = {now} WHERE name = :key");
-  private final Sql guard = new Sql(this, """
+  private final Sql guard = Sql.ofUser(this, """
       UPDATE {table} SET guarded = guarded + 1
       WHERE name = :key AND owner = :owner AND number = :number
       """);
@@ -728,6 +729,31 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
 
   // How statements are sent.
 
+  /**
+   * Limits the time for which a statement from now on waits at the server for what another session
+   * has locked, such as the table during DDL.
+   *
+   * @param millis zero: no limit but the server's
+   */
+  public final void limitWaits(long millis) {
+    waitMillis = millis;
+  }
+
+  /** Returns the limit of {@link #limitWaits}. */
+  final long waitMillis() {
+    return waitMillis;
+  }
+
+  /** Returns a statement with such a limit. */
+  String limited(String sql, long millis) {
+    return sql;
+  }
+
+  /** Whether the limit is a statement of its own, in front of the other. */
+  boolean limitsInFront() {
+    return false;
+  }
+
   /** Returns where a waiter of this client is notified; empty if the database does not notify. */
   String inbox() {
     return "";
@@ -755,10 +781,7 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
    * a time; {@link #NONE} if it did nothing.
    */
   long runForReport(Connection connection, Sql sql, Map<String, ?> values) throws SQLException {
-    try (PreparedStatement statement = sql.prepare(connection, values);
-        ResultSet result = statement.executeQuery()) {
-      return result.next() ? result.getLong(1) : NONE;
-    }
+    return query(connection, sql, values);
   }
 
   /** Runs a statement by {@link Template#ACQUIRE}. */
@@ -773,18 +796,12 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
 
   /** Returns the first column of the result, or {@link #NONE} if it has no row. */
   static long query(Connection connection, Sql sql, Map<String, ?> values) throws SQLException {
-    try (PreparedStatement statement = sql.prepare(connection, values);
-        ResultSet result = statement.executeQuery()) {
-      return result.next() ? result.getLong(1) : NONE;
-    }
+    return sql.query(connection, values, result -> result.next() ? result.getLong(1) : NONE);
   }
 
   /** Returns the number of rows that the driver counts. */
   static int update(Connection connection, Sql sql, Map<String, ?> values) throws SQLException {
-    try (PreparedStatement statement = sql.prepare(connection, values)) {
-      // With execute(), MySQL's driver would first ask whether the session is read-only.
-      return statement.executeUpdate();
-    }
+    return sql.update(connection, values);
   }
 
   /**
@@ -804,21 +821,16 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
     return true;
   }
 
-  /** Reads one row of a result. */
-  @FunctionalInterface
-  interface Reader<T> {
-    T read(ResultSet result) throws SQLException;
-  }
-
+  /** @param reader reads one row */
   private static <T> List<T> rows(
-      Connection connection, Sql sql, Map<String, ?> values, Reader<T> reader) throws SQLException {
-    try (PreparedStatement statement = sql.prepare(connection, values);
-        ResultSet result = statement.executeQuery()) {
+      Connection connection, Sql sql, Map<String, ?> values, Sql.Reader<T> reader)
+      throws SQLException {
+    return sql.query(connection, values, result -> {
       List<T> rows = new ArrayList<>();
       while (result.next()) {
         rows.add(reader.read(result));
       }
       return rows;
-    }
+    });
   }
 }

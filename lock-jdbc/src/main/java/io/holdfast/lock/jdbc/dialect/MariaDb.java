@@ -20,7 +20,8 @@ final class MariaDb extends MySql {
                   & ServerStatus.IN_TRANSACTION)
               != 0);
 
-  private static final String WITHOUT_WAITING = "SET STATEMENT innodb_lock_wait_timeout = 0 FOR ";
+  private static final String SET_STATEMENT = "SET STATEMENT ";
+  private static final String WITHOUT_WAITING = SET_STATEMENT + "innodb_lock_wait_timeout = 0 FOR ";
 
   private final Sql tryLockRow = new Sql(this, WITHOUT_WAITING + CREATE_ROW);
 
@@ -76,6 +77,14 @@ final class MariaDb extends MySql {
       refuseUnlessLocked(sql, e);
       return false;
     }
+  }
+
+  @Override
+  String limited(String sql, long millis) {
+    String limit = SET_STATEMENT + "lock_wait_timeout = " + seconds(millis);
+    return sql.startsWith(SET_STATEMENT)
+        ? limit + ", " + sql.substring(SET_STATEMENT.length())
+        : limit + " FOR " + sql;
   }
 
   /** Throws a failure that is not that of a statement that did not wait for a locked row. */

@@ -3,16 +3,15 @@ package io.holdfast.lock.jdbc.dialect;
 import com.mysql.cj.jdbc.JdbcConnection;
 import com.mysql.cj.protocol.ServerSession;
 import java.sql.Connection;
-import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
-import java.sql.Statement;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -40,6 +39,9 @@ public sealed class MySql extends Dialect permits MariaDb {
 
   /** The error code of group replication if another node's commit came first. */
   private static final int ROLLED_BACK_BY_PLUGIN = 3101;
+
+  /** The beginning of a comment with hints for the server. */
+  private static final String HINT = "/*+ ";
 
   private static final int KNOWN_MAX = 10_000;
 
@@ -324,17 +326,18 @@ public sealed class MySql extends Dialect permits MariaDb {
 
   @Override
   long runForReport(Connection connection, Sql sql, Map<String, ?> values) throws SQLException {
-    try (PreparedStatement statement =
-        sql.prepare(connection, Statement.RETURN_GENERATED_KEYS, values)) {
-      if (statement.executeUpdate() == 0) {
-        return NONE;
-      }
-      try (ResultSet keys = statement.getGeneratedKeys()) {
-        if (!keys.next()) {
-          throw new SQLException("The driver did not report the value of LAST_INSERT_ID");
-        }
-        return keys.getLong(1);
-      }
-    }
+    return sql.generatedKey(connection, values);
+  }
+
+  /** Limits the wait by a hint of the statement, in whole seconds. */
+  @Override
+  String limited(String sql, long millis) {
+    String hint = "/*+ SET_VAR(lock_wait_timeout=" + seconds(millis) + ") ";
+    // Only the first comment with hints counts.
+    return sql.contains(HINT) ? sql.replace(HINT, hint) : sql.replaceFirst(" ", " " + hint + "*/ ");
+  }
+
+  static long seconds(long millis) {
+    return Math.max(1, TimeUnit.MILLISECONDS.toSeconds(millis));
   }
 }

@@ -204,6 +204,20 @@ public final class Postgres extends Dialect {
     return BOUNDED;
   }
 
+  /**
+   * Sets the limit for the transaction of this request. The statement itself could not, since it
+   * locks the table before it runs.
+   */
+  @Override
+  String limited(String sql, long millis) {
+    return "SELECT set_config('lock_timeout', '" + millis + "', true); " + sql;
+  }
+
+  @Override
+  boolean limitsInFront() {
+    return true;
+  }
+
   @Override
   String inbox() {
     return inbox;

@@ -2,6 +2,7 @@ package io.holdfast.lock.jdbc.dialect;
 
 import java.sql.Connection;
 import java.sql.PreparedStatement;
+import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.ArrayList;
@@ -37,24 +38,111 @@ final class Sql {
   private final Dialect dialect;
   private final String template;
 
-  /** By the length of lists, which is negative in a transaction that waits for a commit. */
-  private final Map<Integer, Text> texts = new ConcurrentHashMap<>();
+  private final Map<Form, Text> texts = new ConcurrentHashMap<>();
+
+  /** Whether it runs in a user's transaction, whose waits are the user's to limit. */
+  private final boolean ofUser;
 
   Sql(Dialect dialect, String template) {
+    this(dialect, template, false);
+  }
+
+  private Sql(Dialect dialect, String template, boolean ofUser) {
     this.dialect = dialect;
     this.template = template;
+    this.ofUser = ofUser;
+  }
+
+  /** Returns a statement that runs in a user's transaction. */
+  static Sql ofUser(Dialect dialect, String template) {
+    return new Sql(dialect, template, true);
   }
 
   /**
-   * The text for lists of one length.
+   * What one text of the statement is for.
    *
+   * @param listSize the length of lists
+   * @param explicit whether the statement waits for a commit
+   * @param waitMillis {@link Dialect#waitMillis}
+   */
+  private record Form(int listSize, boolean explicit, long waitMillis) {}
+
+  /**
+   * One text of the statement.
+   *
+   * @param isLimited whether it limits its waits
    * @param parameters the names of the parameters, in the order of their places
    */
-  private record Text(String sql, int listSize, List<String> parameters) {}
+  private record Text(String sql, boolean isLimited, int listSize, List<String> parameters) {}
+
+  /** Reads a result. */
+  @FunctionalInterface
+  interface Reader<T> {
+    T read(ResultSet result) throws SQLException;
+  }
 
   /** Returns this statement with a text in place of this name in braces. */
   Sql with(String name, String text) {
-    return new Sql(dialect, template.replace('{' + name + '}', text));
+    return new Sql(dialect, template.replace('{' + name + '}', text), ofUser);
+  }
+
+  /** Runs the statement, which returns rows, and reads them. */
+  <T> T query(Connection connection, Map<String, ?> values, Reader<T> reader) throws SQLException {
+    Text text = text(connection, values);
+    try (PreparedStatement statement =
+            prepare(connection, text, Statement.NO_GENERATED_KEYS, values);
+        ResultSet result = text.isLimited() ? limitedQuery(statement) : statement.executeQuery()) {
+      return reader.read(result);
+    }
+  }
+
+  /** Executes a text that does not look like a query, or is not the first in its request. */
+  private ResultSet limitedQuery(PreparedStatement statement) throws SQLException {
+    if (!executeToLast(statement)) {
+      throw new SQLException("There is no result");
+    }
+    return statement.getResultSet();
+  }
+
+  /** Returns whether the last result has rows. */
+  private boolean executeToLast(PreparedStatement statement) throws SQLException {
+    boolean hasRows = statement.execute();
+    return dialect.limitsInFront() ? statement.getMoreResults() : hasRows;
+  }
+
+  /** Runs the statement, and returns the number of rows that the driver counts. */
+  int update(Connection connection, Map<String, ?> values) throws SQLException {
+    Text text = text(connection, values);
+    try (PreparedStatement statement =
+        prepare(connection, text, Statement.NO_GENERATED_KEYS, values)) {
+      if (!text.isLimited()) {
+        // With execute(), MySQL's driver would first ask whether the session is read-only.
+        return statement.executeUpdate();
+      }
+      if (executeToLast(statement)) {
+        throw new SQLException("The result is not a count");
+      }
+      return statement.getUpdateCount();
+    }
+  }
+
+  /**
+   * Runs the statement, which is no query, and returns the key that the server generated;
+   * {@link Dialect#NONE} if it changed no row.
+   */
+  long generatedKey(Connection connection, Map<String, ?> values) throws SQLException {
+    try (PreparedStatement statement =
+        prepare(connection, text(connection, values), Statement.RETURN_GENERATED_KEYS, values)) {
+      if (statement.executeUpdate() == 0) {
+        return Dialect.NONE;
+      }
+      try (ResultSet keys = statement.getGeneratedKeys()) {
+        if (!keys.next()) {
+          throw new SQLException("The driver did not report the value of LAST_INSERT_ID");
+        }
+        return keys.getLong(1);
+      }
+    }
   }
 
   /** Whether the text begins like this. */
@@ -62,22 +150,16 @@ final class Sql {
     return template.startsWith(text);
   }
 
-  /** Does {@link #prepare(Connection, int, Map)} for a statement that reports no keys. */
-  PreparedStatement prepare(Connection connection, Map<String, ?> values) throws SQLException {
-    return prepare(connection, Statement.NO_GENERATED_KEYS, values);
-  }
-
   /**
-   * Prepares the statement and sets its parameters. Values of other parameters are ignored, so that
-   * statements that differ in this way can be run by the same code.
+   * Prepares a text of the statement and sets its parameters. Values of other parameters are
+   * ignored, so that statements that differ in this way can be run by the same code.
    *
    * @param generatedKeys whether they are reported, as in {@link Connection#prepareStatement}
    * @param values the parameters by name: a number, a text, or a list of either
    */
-  PreparedStatement prepare(Connection connection, int generatedKeys, Map<String, ?> values)
+  private PreparedStatement prepare(
+      Connection connection, Text text, int generatedKeys, Map<String, ?> values)
       throws SQLException {
-    int size = values.get("keys") instanceof List<?> list ? list.size() : 1;
-    Text text = text(size, !connection.getAutoCommit());
     PreparedStatement statement = connection.prepareStatement(text.sql(), generatedKeys);
     boolean set = false;
     try {
@@ -113,25 +195,28 @@ final class Sql {
     }
   }
 
-  /** @param explicit whether the statement waits for a commit */
-  private Text text(int size, boolean explicit) {
+  private Text text(Connection connection, Map<String, ?> values) throws SQLException {
+    int size = values.get("keys") instanceof List<?> list ? list.size() : 1;
     int padded = 1;
     while (padded < size) {
       padded *= PADDING;
     }
-    int listSize = padded;
-    return texts.computeIfAbsent(explicit ? -listSize : listSize, key -> build(listSize, explicit));
+    long waitMillis = ofUser ? 0 : dialect.waitMillis();
+    Form form = new Form(padded, !connection.getAutoCommit(), waitMillis);
+    return texts.computeIfAbsent(form, this::build);
   }
 
-  private Text build(int listSize, boolean explicit) {
-    String list = String.join(",", Collections.nCopies(listSize, "?"));
+  private Text build(Form form) {
+    String list = String.join(",", Collections.nCopies(form.listSize(), "?"));
     List<String> parameters = new ArrayList<>();
     Matcher matcher = PARAMETER.matcher(
-        dialect.fill(template).replace("{bounded}", explicit ? dialect.bounded() : ""));
+        dialect.fill(template).replace("{bounded}", form.explicit() ? dialect.bounded() : ""));
     String sql = matcher.replaceAll(match -> {
       parameters.add(match.group(1));
       return LISTS.contains(match.group(1)) ? list : "?";
     });
-    return new Text(sql, listSize, parameters);
+    boolean isLimited = form.waitMillis() > 0;
+    String text = isLimited ? dialect.limited(sql, form.waitMillis()) : sql;
+    return new Text(text, isLimited, form.listSize(), parameters);
   }
 }
