@@ -86,9 +86,11 @@ public abstract class LockClientBuilder<B extends LockClientBuilder<B>> {
    * {@link LockListener} that are not told on a caller's thread. The default is up to 32 daemon
    * threads of the client, started as needed. The client does not shut the executor down.
    *
-   * <p>A task that the executor rejects runs on a thread of the client, and so does every task if
-   * the executor runs tasks on the submitting thread. If the executor silently drops a task, a loss
-   * listener is not called, and events are told late, since they are submitted again.
+   * <p>While the executor is busy, one task waits there for all events together, and one for each
+   * call of a loss listener; they are told when it gets to them. A task that the executor rejects
+   * runs on a thread of the client, and so does every task if the executor runs tasks on the
+   * submitting thread. If the executor silently drops a task, a loss listener is not called, and
+   * events are told late, since they are submitted again when the task has been garbage collected.
    */
   public final B callbackExecutor(Executor executor) {
     this.callbackExecutor = Objects.requireNonNull(executor);

@@ -13,7 +13,9 @@ import static io.holdfast.lock.simulation.ScriptedStore.Op.WITHDRAW;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import ch.qos.logback.classic.Level;
 import io.holdfast.lock.simulation.Actor;
+import io.holdfast.lock.simulation.EngineLog;
 import io.holdfast.lock.simulation.EngineTest;
 import io.holdfast.lock.simulation.Eventually;
 import io.holdfast.lock.simulation.Gate;
@@ -21,8 +23,10 @@ import io.holdfast.lock.simulation.ScriptedStore;
 import io.holdfast.lock.spi.StoreException;
 import java.io.IOException;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.CopyOnWriteArrayList;
 import org.junit.jupiter.api.Test;
 
 class StoreFailureTest extends EngineTest {
@@ -445,6 +449,37 @@ class StoreFailureTest extends EngineTest {
 
     store.awaitCount(RELEASE, 3);
     Eventually.await("the name to be free", () -> store.holder("x").isEmpty());
+  }
+
+  @Test
+  void ofAnOutageThatOutlastsTheTtlTheLogSaysOnceThatLocksAreNotCleanedUp() {
+    List<String> lines = new CopyOnWriteArrayList<>();
+    EngineLog log = new EngineLog(Level.WARN, line -> lines.add(line.getFormattedMessage()));
+    try {
+      for (int outage = 1; outage <= 2; outage++) {
+        List<Lease> leases = new ArrayList<>();
+        for (int i = 0; i < 10; i++) {
+          leases.add(held("x" + i));
+        }
+        store.breakDown();
+        for (Lease lease : leases) {
+          lease.close();
+          pass(Duration.ofSeconds(1));
+        }
+        int trials = -1;
+        for (int seconds = 0; store.count(RELEASE) > trials; seconds += 10) {
+          assertThat(seconds).as("seconds of the outage").isLessThan(300);
+          trials = store.count(RELEASE);
+          pass(Duration.ofSeconds(10));
+        }
+        store.heal();
+        assertThat(lines.stream().filter(line -> line.contains("could not be cleaned up")))
+            .as("lines after outage %d", outage)
+            .hasSize(outage);
+      }
+    } finally {
+      log.close();
+    }
   }
 
   /** L-6.3, L-6.9. */

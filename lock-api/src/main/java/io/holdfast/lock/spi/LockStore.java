@@ -157,6 +157,22 @@ public interface LockStore extends AutoCloseable {
   Optional<Duration> verify(Grant grant) throws StoreException;
 
   /**
+   * Asks which grants still have their locks, as {@link #verify} does, in few requests. The engine
+   * asks so in the background: about fixed leases that are in doubt, or that the store lets be
+   * trusted for less than their TTL at a time. The list is not empty and all of one group.
+   *
+   * <p>Without an implementation, a store is asked about one grant after the other; one that passes
+   * calls on to another store must pass this on, too.
+   *
+   * @return one answer for each of the first grants of the list, in its order; at least one. The
+   *     engine asks again about the others
+   * @throws StoreException no usable answer about any of them
+   */
+  default List<Optional<Duration>> verifyAll(List<Grant> grants) throws StoreException {
+    return List.of(verify(grants.get(0)));
+  }
+
+  /**
    * Asks for the holder of a lock.
    *
    * @return the holder, or empty if the lock is free

@@ -105,6 +105,11 @@ final class HookedStore implements LockStore {
   }
 
   @Override
+  public List<Optional<Duration>> verifyAll(List<Grant> grants) throws StoreException {
+    return around("LockStore.verifyAll", () -> store.verifyAll(grants));
+  }
+
+  @Override
   public Optional<StoredHolder> inspect(LockKey key) throws StoreException {
     return around("LockStore.inspect", () -> store.inspect(key));
   }

@@ -78,6 +78,7 @@ final class LifeCycles {
         new LifeCycle("questions", LifeCycles::questions),
         new LifeCycle("a wall clock that jumps", LifeCycles::wallClockJump),
         new LifeCycle("an extension", LifeCycles::extension),
+        new LifeCycle("a fixed lease in doubt", LifeCycles::fixedInDoubt),
         new LifeCycle("events of the store", LifeCycles::storeEvents, LOSES),
         new LifeCycle("a leak", LifeCycles::leak, LOSES),
         new LifeCycle("asLock", LifeCycles::asLock),
@@ -460,6 +461,14 @@ final class LifeCycles {
       lease.extend(World.TTL);
       world.pass(World.AT_RENEWAL);
       world.pass(World.AT_RENEWAL);
+      lease.ensureHeld();
+    }
+  }
+
+  private static void fixedInDoubt(World world) {
+    try (Lease lease = world.held(FIXED)) {
+      world.events().suspended(world.store.grant(World.NAME));
+      world.pass(SECOND);
       lease.ensureHeld();
     }
   }

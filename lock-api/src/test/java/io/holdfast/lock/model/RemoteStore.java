@@ -339,6 +339,14 @@ final class RemoteStore implements LockStore {
   }
 
   @Override
+  public List<Optional<Duration>> verifyAll(List<Grant> grants) throws StoreException {
+    return call(
+        () -> "verify " + grants.stream().map(RemoteStore::id).toList(),
+        true,
+        () -> grants.stream().map(server::verify).toList());
+  }
+
+  @Override
   public Optional<StoredHolder> inspect(LockKey key) {
     return Optional.empty();
   }

@@ -189,7 +189,10 @@ public final class ScriptedStore implements LockStore {
     }
   }
 
-  /** Sets the validity of a grant and of a renewal; without this it is the claim's TTL. */
+  /**
+   * Sets the longest validity of a grant, of a renewal and of a verification in the background;
+   * without this it is the claim's TTL.
+   */
   public void validFor(Function<Claim, Duration> claims) {
     validity = claims;
   }
@@ -458,6 +461,20 @@ public final class ScriptedStore implements LockStore {
   @Override
   public Optional<Duration> verify(Grant grant) throws StoreException {
     return play(Op.VERIFY, List.of(grant.claim()), () -> store.verify(unwrap(grant)));
+  }
+
+  @Override
+  public List<Optional<Duration>> verifyAll(List<Grant> grants) throws StoreException {
+    return play(Op.VERIFY, grants.stream().map(Grant::claim).toList(), () -> {
+      List<Optional<Duration>> results = new ArrayList<>();
+      for (Grant grant : grants) {
+        Duration validFor = validity.apply(grant.claim());
+        results.add(store
+            .verify(unwrap(grant))
+            .map(left -> left.compareTo(validFor) < 0 ? left : validFor));
+      }
+      return results;
+    });
   }
 
   @Override

@@ -14,7 +14,9 @@ import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.StoreException;
 import java.io.IOException;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.UUID;
 import okhttp3.OkHttpClient;
 import org.junit.jupiter.api.AfterAll;
@@ -114,6 +116,26 @@ class ExtendTest {
         await(Duration.ofSeconds(1), verified);
       }
       assertThat(store.release(grant, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
+    }
+  }
+
+  @Test
+  void leasesOfASessionAreVerifiedInFewRequestsAndOneThatWasTakenDoesNotStand() throws Exception {
+    try (OpenStore open = new OpenStore(server.address())) {
+      List<Grant> grants = new ArrayList<>();
+      for (int i = 0; i < 100; i++) {
+        grants.add(open.acquire(name + i));
+      }
+      Grant taken = grants.get(70);
+      assertThat(open.store.forceRelease(taken.claim().key(), taken.number())).isTrue();
+      open.requests.forget();
+      List<Optional<Duration>> left = open.store.verifyAll(grants);
+      // The background may send some of its own meanwhile.
+      assertThat(open.requests.paths()).hasSizeLessThan(20);
+      assertThat(left).hasSize(grants.size());
+      for (int i = 0; i < grants.size(); i++) {
+        assertThat(left.get(i).isPresent()).as("grant %d stands", i).isEqualTo(i != 70);
+      }
     }
   }
 

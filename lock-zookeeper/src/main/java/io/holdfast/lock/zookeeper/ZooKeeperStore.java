@@ -317,6 +317,11 @@ final class ZooKeeperStore implements LockStore {
     return extend(grant, Duration.ZERO);
   }
 
+  @Override
+  public List<Optional<Duration>> verifyAll(List<Grant> grants) throws StoreException {
+    return confirmAndExtend(grants, unused -> Duration.ZERO);
+  }
+
   /**
    * Asks which grants still have their locks, and extends those to at least these TTLs. Only this
    * client knows the end of a TTL. It moves that end once the node is known to exist, and not

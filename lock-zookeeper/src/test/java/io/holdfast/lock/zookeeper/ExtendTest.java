@@ -10,6 +10,7 @@ import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.tck.fault.FaultProxy;
 import io.holdfast.lock.tck.fault.Link;
 import java.time.Duration;
+import java.util.List;
 import java.util.Optional;
 import org.apache.curator.framework.CuratorFramework;
 import org.junit.jupiter.api.BeforeEach;
@@ -102,6 +103,18 @@ class ExtendTest extends ServerTest {
     assertThat(store.extend(grant, LONG)).isPresent();
     assertThat(Xids.sent(Frameworks.handle(framework)) - before).isEqualTo(1);
     store.release(grant, Duration.ZERO);
+  }
+
+  @Test
+  void ofGrantsThatAreVerifiedTogetherTheOneThatWasTakenAwayDoesNotStand() throws Exception {
+    List<Grant> grants = List.of(take(store, TTL), take(store, TTL), take(store, TTL));
+    Grant taken = grants.get(1);
+    assertThat(store.forceRelease(taken.claim().key(), taken.number())).isTrue();
+    assertThat(store.verifyAll(grants))
+        .extracting(Optional::isPresent)
+        .containsExactly(true, false, true);
+    store.release(grants.get(0), Duration.ZERO);
+    store.release(grants.get(2), Duration.ZERO);
   }
 
   @Test

@@ -18,6 +18,7 @@ import java.util.Deque;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -44,6 +45,11 @@ public final class Cleanup {
   private final Set<CleanupTask> open = ConcurrentHashMap.newKeySet();
   private final Set<CleanupTask> failedAtTheEnd = ConcurrentHashMap.newKeySet();
   private volatile boolean ending;
+
+  /**
+   * Whether a task was given up since there was last nothing to do; of the first a line is logged.
+   */
+  private final AtomicBoolean givingUp = new AtomicBoolean();
 
   /**
    * @param workers the threads that make the calls
@@ -186,6 +192,13 @@ public final class Cleanup {
         .toList();
   }
 
+  private void forget(CleanupTask task) {
+    open.remove(task);
+    if (open.isEmpty()) {
+      givingUp.set(false);
+    }
+  }
+
   /** A call to the store. */
   private interface StoreCall {
     void run() throws StoreException;
@@ -246,7 +259,7 @@ public final class Cleanup {
       }
       Long nextNanos = attempt();
       if (nextNanos == null) {
-        open.remove(this);
+        forget(this);
       } else if (ending) {
         // The client was closed while this task was running.
         lastTry();
@@ -286,10 +299,13 @@ public final class Cleanup {
     private @Nullable Long retryAt(Throwable failure) {
       long nowNanos = time.nanos();
       if (nowNanos - untilNanos >= 0) {
-        log.warn(
-            "Lock '{}' could not be cleaned up at the store; its TTL is over by now",
-            lockName(),
-            failure);
+        if (givingUp.compareAndSet(false, true)) {
+          log.warn(
+              "Lock '{}', and maybe others, could not be cleaned up at the store; each is free once"
+                  + " its TTL is over and the store answers",
+              lockName(),
+              failure);
+        }
         return null;
       }
       long nextNanos = Nanos.earlier(nowNanos + delayNanos, untilNanos);

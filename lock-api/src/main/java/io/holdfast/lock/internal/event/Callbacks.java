@@ -3,6 +3,7 @@ package io.holdfast.lock.internal.event;
 import io.holdfast.lock.internal.log.SafeLogger;
 import io.holdfast.lock.internal.task.Task;
 import io.holdfast.lock.internal.task.Workers;
+import java.lang.ref.WeakReference;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.Executor;
@@ -30,7 +31,13 @@ public final class Callbacks {
   /** Whether events were dropped since the queue was last empty; of the first a line is logged. */
   private final AtomicBoolean dropping = new AtomicBoolean();
 
-  private final Task drain = Task.of(() -> execute(this::drainQueue));
+  /**
+   * What was passed to the executor to tell the pending events, until it begins. Referred to
+   * weakly: an executor that is busy keeps it, and one that dropped it gets another.
+   */
+  private volatile @Nullable WeakReference<Telling> passedOn;
+
+  private final Task passOn = Task.of(this::passOn);
 
   /** @param userExecutor the user's executor, if there is one */
   public Callbacks(Workers workers, @Nullable Executor userExecutor) {
@@ -61,7 +68,7 @@ public final class Callbacks {
     }
     queue.add(callback);
     if (queued.getAndIncrement() == 0) {
-      workers.submit(drain);
+      workers.submit(passOn);
     }
   }
 
@@ -75,8 +82,8 @@ public final class Callbacks {
 
   /** Has the pending events told, as far as that is not under way. Throws nothing. */
   public void retry() {
-    if (isBehind()) {
-      workers.submit(drain);
+    if (isBehind() && !isPassedOn()) {
+      workers.submit(passOn);
     }
   }
 
@@ -86,6 +93,30 @@ public final class Callbacks {
       callback.run();
     } catch (Throwable e) { // Code in other languages can throw undeclared checked exceptions.
       log.warn("A listener of lock events or losses failed", e, null);
+    }
+  }
+
+  private boolean isPassedOn() {
+    WeakReference<Telling> last = passedOn;
+    return last != null && last.get() != null;
+  }
+
+  /** Passes the pending events on, once for all. Never runs on two threads at once. */
+  private void passOn() {
+    if (isBehind() && !isPassedOn()) {
+      Telling telling = new Telling();
+      passedOn = new WeakReference<>(telling);
+      execute(telling);
+    }
+  }
+
+  /** Tells the pending events, and those that come meanwhile. */
+  private final class Telling implements Runnable {
+    @Override
+    public void run() {
+      // First, so that an event that comes too late for this run is passed on.
+      passedOn = null;
+      drainQueue();
     }
   }
 

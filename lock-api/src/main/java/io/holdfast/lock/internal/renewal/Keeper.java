@@ -315,8 +315,7 @@ public final class Keeper {
   }
 
   /**
-   * The key by which grants are grouped: they are renewed in one call, or verified one after the
-   * other.
+   * The key by which grants are grouped: they are renewed, or verified, together.
    *
    * @param part the renewal group of the store
    * @param extended whether they are extended, or only verified

@@ -58,19 +58,28 @@ final class RenewalRound {
   }
 
   private void extend() throws StoreException {
-    List<Grant> asked = new ArrayList<>(grants.size());
-    for (ActiveGrant grant : grants) {
-      asked.add(grant.grant());
-    }
+    List<Grant> asked = storesGrants();
     ClockReading askedAt = time.read();
     List<Renewal> results = store.renew(asked);
-    if (results.size() != grants.size()) {
-      throw StoreException.unanswered(
-          "The store answered about " + results.size() + " of " + grants.size() + " leases", null);
+    if (results.size() != asked.size()) {
+      throw wrongNumber(results, asked);
     }
     for (; unsettled < grants.size(); unsettled++) {
       settle(grants.get(unsettled), results.get(unsettled), askedAt);
     }
+  }
+
+  private List<Grant> storesGrants() {
+    List<Grant> all = new ArrayList<>(grants.size());
+    for (ActiveGrant grant : grants) {
+      all.add(grant.grant());
+    }
+    return all;
+  }
+
+  private static StoreException wrongNumber(List<?> results, List<Grant> asked) {
+    return StoreException.unanswered(
+        "The store answered about " + results.size() + " of " + asked.size() + " leases", null);
   }
 
   private void settle(ActiveGrant grant, Renewal result, ClockReading asked) {
@@ -89,18 +98,29 @@ final class RenewalRound {
     }
   }
 
-  /** Verifies the grants one after the other, until the store does not answer. */
+  /** Verifies the grants, as many at once as the store likes, until it does not answer. */
   private void verify() throws StoreException {
-    for (; unsettled < grants.size(); unsettled++) {
-      ActiveGrant grant = grants.get(unsettled);
-      ClockReading asked = time.read();
-      Optional<Duration> left = store.verify(grant.grant());
-      if (left.isPresent()) {
-        grant.schedule().answered(asked.nanos(), Nanos.of(left.get()));
-        confirmed(grant, grant.verified(asked, left.get()));
-      } else {
-        lost(grant);
+    List<Grant> all = storesGrants();
+    while (unsettled < grants.size()) {
+      List<Grant> asked = all.subList(unsettled, all.size());
+      ClockReading askedAt = time.read();
+      List<Optional<Duration>> results = store.verifyAll(asked);
+      if (results.isEmpty() || results.size() > asked.size()) {
+        throw wrongNumber(results, asked);
       }
+      for (Optional<Duration> left : results) {
+        settle(grants.get(unsettled), left, askedAt);
+        unsettled++;
+      }
+    }
+  }
+
+  private void settle(ActiveGrant grant, Optional<Duration> left, ClockReading asked) {
+    if (left.isPresent()) {
+      grant.schedule().answered(asked.nanos(), Nanos.of(left.get()));
+      confirmed(grant, grant.verified(asked, left.get()));
+    } else {
+      lost(grant);
     }
   }
 

@@ -335,8 +335,7 @@ public final class ConsulStore implements LockStore {
 
   @Override
   public List<Renewal> renew(List<Grant> grants) throws StoreException {
-    List<ConsulGrant> ours = grants.stream().map(ConsulGrant.class::cast).toList();
-    return confirm(ours, Claim::ttl, http.deadline()).stream()
+    return confirm(grants, Claim::ttl, http.deadline()).stream()
         .map(validFor -> validFor.<Renewal>map(Renewal.Renewed::new).orElseGet(Renewal.Lost::new))
         .toList();
   }
@@ -344,8 +343,8 @@ public final class ConsulStore implements LockStore {
   @Override
   public Optional<Duration> extend(Grant grant, Duration ttl) throws StoreException {
     Deadline deadline = http.deadline();
-    List<ConsulGrant> ours = List.of((ConsulGrant) grant);
-    return http.limited(() -> confirm(ours, unused -> ttl, deadline), deadline).get(0);
+    return http.limited(() -> confirm(List.of(grant), unused -> ttl, deadline), deadline)
+        .get(0);
   }
 
   @Override
@@ -353,13 +352,20 @@ public final class ConsulStore implements LockStore {
     return extend(grant, Duration.ZERO);
   }
 
+  @Override
+  public List<Optional<Duration>> verifyAll(List<Grant> grants) throws StoreException {
+    return confirm(grants, unused -> Duration.ZERO, http.deadline());
+  }
+
   /**
    * Asks which grants of one session still have their locks, and extends those to at least these
    * TTLs. Consul does not know when a lease ends: at that time, this client gives up the key.
    */
   private List<Optional<Duration>> confirm(
-      List<ConsulGrant> grants, Function<Claim, Duration> ttl, Deadline deadline)
+      List<Grant> ofOneSession, Function<Claim, Duration> ttl, Deadline deadline)
       throws StoreException {
+    List<ConsulGrant> grants =
+        ofOneSession.stream().map(ConsulGrant.class::cast).toList();
     long sentNanos = time.nanos();
     // Only a session that was just renewed is known to live long enough.
     boolean lives = sessions.renew(grants.get(0).attempt().session(), deadline);

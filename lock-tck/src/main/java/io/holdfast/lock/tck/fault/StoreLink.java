@@ -273,6 +273,12 @@ public final class StoreLink extends FaultLink implements Link {
     }
 
     @Override
+    public List<Optional<Duration>> verifyAll(List<Grant> grants) throws StoreException {
+      List<Grant> copy = new ArrayList<>(grants);
+      return call(() -> store.verifyAll(copy));
+    }
+
+    @Override
     public Optional<StoredHolder> inspect(LockKey key) throws StoreException {
       return call(() -> store.inspect(key));
     }

@@ -159,6 +159,11 @@ final class RecordingStore implements LockStore {
   }
 
   @Override
+  public List<Optional<Duration>> verifyAll(List<Grant> grants) throws StoreException {
+    return store.verifyAll(grants);
+  }
+
+  @Override
   public Optional<StoredHolder> inspect(LockKey key) throws StoreException {
     return store.inspect(key);
   }
