@@ -4,6 +4,7 @@ import io.holdfast.lock.bench.candidate.Candidate;
 import io.holdfast.lock.bench.candidate.Store;
 import io.holdfast.lock.bench.report.Report;
 import io.holdfast.lock.bench.scenario.Arena;
+import io.holdfast.lock.bench.server.Network;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -19,7 +20,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class CandidateJvms implements AutoCloseable {
   private final Store store;
-  private final String url;
+  private final Network network;
   private final Report.Effort effort;
   private final @Nullable String profiled;
   private final Path folder;
@@ -28,9 +29,9 @@ final class CandidateJvms implements AutoCloseable {
 
   /** @param profiled the candidate whose first JVM is recorded by JFR, if any */
   CandidateJvms(
-      Store store, String url, Report.Effort effort, @Nullable String profiled, Path folder) {
+      Store store, Network network, Report.Effort effort, @Nullable String profiled, Path folder) {
     this.store = store;
-    this.url = url;
+    this.network = network;
     this.effort = effort;
     this.profiled = profiled;
     this.folder = folder;
@@ -82,7 +83,7 @@ final class CandidateJvms implements AutoCloseable {
       own.add(WorkerProcess.start(
           store,
           candidate,
-          url,
+          network.url(candidate.id()),
           arenaFile(candidate.id()),
           folder.resolve(store.id() + "-" + candidate.id() + ".log"),
           options));

@@ -29,6 +29,7 @@ public final class Main {
   private Report.Effort effort = Report.Effort.FULL;
   private @Nullable String profiled;
   private @Nullable String classPathBefore;
+  private int rttMillis;
   private boolean keep;
   private boolean pageOnly;
 
@@ -55,6 +56,7 @@ public final class Main {
         case "--page" -> pageOnly = true;
         case "--store" -> store = args.pop();
         case "--scenario" -> chosen.addAll(Scenario.byId(args.pop()));
+        case "--rtt" -> rttMillis = rttMillis(args.pop());
         case "--profile" -> profiled = args.pop();
         case "--against" -> classPathBefore = args.pop();
         default -> throw new IllegalArgumentException("no such option: " + option);
@@ -62,6 +64,8 @@ public final class Main {
     }
     if (!chosen.isEmpty()) {
       scenarios = chosen;
+    } else if (rttMillis > 0) {
+      scenarios = Scenario.NETWORK;
     } else if (effort.quick()) {
       scenarios = Scenario.QUICK;
     }
@@ -70,6 +74,14 @@ public final class Main {
           "--against has other candidates than those of the page: leave out --keep");
     }
     Store.byOption(store);
+  }
+
+  private static int rttMillis(String text) {
+    if (!text.matches("[1-9][0-9]{0,2}|1000")) {
+      throw new IllegalArgumentException(
+          "--rtt takes a number of milliseconds from 1 to 1000, not '" + text + "'");
+    }
+    return Integer.parseInt(text);
   }
 
   /** Runs the benchmarks; returns whether every candidate did its job. */
@@ -86,7 +98,8 @@ public final class Main {
         Kept before = keep ? Kept.read(KEPT, one) : new Kept(one, List.of());
         List<Candidate> contestants =
             classPathBefore == null ? one.candidates() : one.beside(classPathBefore);
-        try (StoreRun run = new StoreRun(one, contestants, effort, profiled, PASSING, terminal)) {
+        try (StoreRun run =
+            new StoreRun(one, contestants, effort, rttMillis, profiled, PASSING, terminal)) {
           sound &= run.run(scenarios, machine, soFar -> before.with(soFar).write(folder));
         }
         terminal.line("   all figures: " + Kept.file(folder, one));

@@ -11,6 +11,7 @@ import io.holdfast.lock.bench.scenario.Sample;
 import io.holdfast.lock.bench.scenario.Scenario;
 import io.holdfast.lock.bench.scenario.Task;
 import io.holdfast.lock.bench.server.BenchServer;
+import io.holdfast.lock.bench.server.Network;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -47,28 +48,34 @@ final class StoreRun implements AutoCloseable {
   private final List<Candidate> contestants;
   private final Report.Effort effort;
   private final Terminal terminal;
+  private final int rttMillis;
   private final BenchServer server;
+  private final Network network;
   private final CandidateJvms jvms;
   private final Set<WorkerProcess> warm = new HashSet<>();
 
   /**
    * @param contestants the candidates that are measured
+   * @param rttMillis the time of a round trip to the server; zero if nothing is in between
    * @param profiled the candidate whose first JVM is recorded by JFR, if any
    */
   StoreRun(
       Store store,
       List<Candidate> contestants,
       Report.Effort effort,
+      int rttMillis,
       @Nullable String profiled,
       Path folder,
       Terminal terminal) {
     this.store = store;
     this.contestants = contestants;
-    this.effort = effort;
+    this.effort = effort.at(rttMillis);
+    this.rttMillis = rttMillis;
     this.terminal = terminal;
     terminal.progress(store.title() + ": starting the server");
     this.server = store.start();
-    this.jvms = new CandidateJvms(store, server.url(), effort, profiled, folder);
+    this.network = new Network(server, rttMillis);
+    this.jvms = new CandidateJvms(store, network, effort, profiled, folder);
   }
 
   /** Stores the figures so far, so that a run that is interrupted keeps those that it has. */
@@ -91,6 +98,7 @@ final class StoreRun implements AutoCloseable {
       Report report = new Report(
           Report.today(),
           store,
+          rttMillis,
           machine,
           effort,
           described,
@@ -300,12 +308,12 @@ final class StoreRun implements AutoCloseable {
     }
 
     private List<Sample> cycles(Task.Action action) throws Exception {
-      Counters before = new Counters();
+      Counters before = new Counters(candidate);
       List<Sample> samples = ask(
           own,
           task(action).withMillis(millis).withHoldMillisMax(HOLD_MILLIS_MAX),
           scenario.threads());
-      Counters after = new Counters();
+      Counters after = new Counters(candidate);
       List<Long> turns =
           samples.stream().flatMap(sample -> sample.turns().stream()).toList();
       double cycles = Math.max(1, sum(turns));
@@ -357,9 +365,9 @@ final class StoreRun implements AutoCloseable {
     }
 
     private List<Sample> watch() throws Exception {
-      Counters before = new Counters();
+      Counters before = new Counters(candidate);
       List<Sample> watched = ask(own, task(Task.Action.WATCH).withMillis(millis), 0);
-      new Counters().putCost(figures, before, watched, millis / 1e3, 1e6);
+      new Counters(candidate).putCost(figures, before, watched, millis / 1e3, 1e6);
       figures.put(
           Figure.OWN_CPU, watched.stream().mapToLong(Sample::ownCpuNanos).sum() * 1e-3 / millis);
       return watched;
@@ -395,12 +403,15 @@ final class StoreRun implements AutoCloseable {
     return samples;
   }
 
-  /** The server's counters at one moment. */
+  /** The server's and the network's counters at one moment. */
   private final class Counters {
     private final long commands = server.commands();
     private final @Nullable Long cpuNanos = server.cpuNanos();
+    private final @Nullable Long trips;
 
-    Counters() throws Exception {}
+    Counters(Candidate candidate) throws Exception {
+      this.trips = network.trips(candidate.id());
+    }
 
     /** @param by the number of cycles, or of seconds */
     void putCost(
@@ -411,6 +422,9 @@ final class StoreRun implements AutoCloseable {
         double cpuUnitNanos) {
       // Reading the counters is itself a command.
       figures.put(Figure.COMMANDS, Math.max(0, commands - before.commands - 1) / by);
+      if (trips != null && before.trips != null) {
+        figures.put(Figure.TRIPS, (double) (trips - before.trips) / by);
+      }
       if (cpuNanos != null && before.cpuNanos != null) {
         figures.put(Figure.SERVER_CPU, (cpuNanos - before.cpuNanos) / cpuUnitNanos / by);
       }
@@ -437,6 +451,7 @@ final class StoreRun implements AutoCloseable {
   @Override
   public void close() throws IOException {
     try (server;
+        network;
         jvms) {
       // The JVMs end first, and the server even if they do not.
     }

@@ -5,6 +5,7 @@ import static io.holdfast.lock.jdbc.Stores.freshKey;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.zaxxer.hikari.HikariDataSource;
+import io.holdfast.lock.DistributedLock;
 import io.holdfast.lock.Lease;
 import io.holdfast.lock.LeaseState;
 import io.holdfast.lock.LockClient;
@@ -50,6 +51,31 @@ class SlowNetworkTest {
       before = proxy.requests();
       assertThat(store.tryAcquire(claim(key))).isEmpty();
       assertThat(proxy.requests() - before).isEqualTo(1);
+    }
+  }
+
+  /** With the settings of docs/backends/jdbc.md: a text that is too long is prepared each time. */
+  @EachRealServer
+  void aFreeLockTakesTwoRequestsAlsoIfTheServerPreparesStatements(Server server) throws Exception {
+    try (FaultProxy proxy = server.openProxy();
+        HikariDataSource pool = server.pool(2, config -> {
+          config.setJdbcUrl(server.url(proxy));
+          config.setMaxLifetime(0);
+          config.addDataSourceProperty("useServerPrepStmts", "true");
+          config.addDataSourceProperty("cachePrepStmts", "true");
+          config.addDataSourceProperty("prepStmtCacheSqlLimit", "2048");
+        });
+        LockClient locks = client(pool)) {
+      DistributedLock lock = locks.get(freshKey().name());
+      for (int i = 0; i < 10; i++) {
+        lock.lock().close(); // On both connections.
+      }
+
+      long before = proxy.requests();
+      for (int i = 0; i < 20; i++) {
+        lock.lock().close();
+      }
+      assertThat(proxy.requests() - before).isLessThanOrEqualTo(2 * 20 + 5);
     }
   }
 

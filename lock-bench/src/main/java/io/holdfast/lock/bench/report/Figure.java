@@ -12,6 +12,10 @@ public enum Figure {
    * Cycles of acquire and release per second; in scenarios that hold locks, locks taken per second.
    */
   RATE("cycles/s"),
+  /**
+   * The client's round trips per cycle, or per second if there are no cycles; see {@link Report}.
+   */
+  TRIPS("trips"),
   /** The median latency of a cycle, or of a hand-off. */
   P50_MICROS("p50 µs"),
   P99_MICROS("p99 µs"),

@@ -13,8 +13,8 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * The stored figures of one store. All figures of a scenario are from the same run; different
- * scenarios may be from different runs.
+ * The stored figures of one store. All figures of a scenario with one round trip are from the same
+ * run; others may be from different runs.
  *
  * @param runs the runs, the older ones first
  */
@@ -48,12 +48,13 @@ public record Kept(Store store, List<Report> runs) {
             : List.of());
   }
 
-  /** Returns these figures with those of this run's scenarios replaced. */
+  /** Returns these figures with those of this run's scenarios and round trip replaced. */
   public Kept with(Report run) {
     Set<String> replaced = run.results().stream().map(Result::scenario).collect(Collectors.toSet());
     Stream<Report> others = runs.stream()
         .map(old -> old.with(old.results().stream()
-            .filter(result -> !replaced.contains(result.scenario()))
+            .filter(result ->
+                old.rttMillis() != run.rttMillis() || !replaced.contains(result.scenario()))
             .toList()))
         .filter(old -> !old.results().isEmpty());
     return new Kept(store, Stream.concat(others, Stream.of(run)).toList());
@@ -67,6 +68,17 @@ public record Kept(Store store, List<Report> runs) {
         file(folder, store),
         text.replace("{\"scenario\"", "\n{\"scenario\"").replace("{\"date\"", "\n{\"date\"")
             + "\n");
+  }
+
+  /** Returns the round trips of the runs, the shortest first. */
+  List<Integer> roundTrips() {
+    return runs.stream().map(Report::rttMillis).distinct().sorted().toList();
+  }
+
+  /** Returns the figures with this round trip. */
+  Kept at(int rttMillis) {
+    return new Kept(
+        store, runs.stream().filter(run -> run.rttMillis() == rttMillis).toList());
   }
 
   List<Result> results(Scenario scenario) {

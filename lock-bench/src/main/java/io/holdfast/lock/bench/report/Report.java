@@ -11,10 +11,14 @@ import java.util.List;
 
 /**
  * The results of a run of some scenarios on one store, with the machine, the effort and the server.
+ *
+ * @param rttMillis the time of a round trip that a network between the candidates and the server
+ *     added; zero if nothing was in between
  */
 public record Report(
     String date,
     Store store,
+    int rttMillis,
     Machine machine,
     Effort effort,
     Server server,
@@ -62,6 +66,19 @@ public record Report(
     /** Many short rounds, since other work of the machine comes in bursts that outlast a round. */
     public static final Effort FULL = new Effort(false, 25, 400, 4_000);
 
+    /** The fewest round trips in a row for which a round lasts, and a warm-up. */
+    private static final long ROUND_TRIPS_MIN = 50;
+
+    /**
+     * Returns this effort where a round trip takes this long: connections have opened when a round
+     * begins, and it has several cycles even of a candidate that needs many trips.
+     */
+    public Effort at(int rttMillis) {
+      long millisMin = ROUND_TRIPS_MIN * rttMillis;
+      return new Effort(
+          quick, rounds, Math.max(roundMillis, millisMin), Math.max(warmUpMillis, millisMin));
+    }
+
     /** Returns the most times that a JVM warms up before its first scenario. */
     public int firstWarmUpsMax() {
       return quick ? 2 : 12;
@@ -88,6 +105,15 @@ public record Report(
   }
 
   Report with(List<Result> others) {
-    return new Report(date, store, machine, effort, server, contestants, others);
+    return new Report(date, store, rttMillis, machine, effort, server, contestants, others);
+  }
+
+  /** Returns a scenario's name for readers, with the round trip if there was one. */
+  String named(String scenario) {
+    return named(scenario, rttMillis);
+  }
+
+  static String named(String scenario, int rttMillis) {
+    return rttMillis == 0 ? scenario : scenario + " at " + rttMillis + " ms";
   }
 }

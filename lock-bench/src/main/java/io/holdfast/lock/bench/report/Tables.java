@@ -29,19 +29,25 @@ public final class Tables {
     for (Kept kept : stores) {
       lines.addAll(List.of("", "## " + kept.store().title(), ""));
       lines.add("Commands are " + kept.runs().get(0).server().counted() + ".");
-      for (List<Scenario> group : Scenario.groups()) {
-        List<String> table = Table.of(kept, group).markdown();
-        if (table.size() > 2) {
-          lines.addAll(
-              List.of("", "### " + kept.store().title() + ": " + Scenario.title(group), ""));
-          lines.addAll(table);
-        }
-      }
+      kept.roundTrips().forEach(rttMillis -> lines.addAll(tables(kept, rttMillis)));
     }
     if (!page.contains(MARK)) {
       throw new IllegalArgumentException("The page has no line '" + MARK + "' before its tables");
     }
     return page.substring(0, page.indexOf(MARK) + MARK.length()) + String.join("\n", lines) + "\n";
+  }
+
+  private static List<String> tables(Kept kept, int rttMillis) {
+    List<String> lines = new ArrayList<>();
+    for (List<Scenario> group : Scenario.groups()) {
+      List<String> table = Table.of(kept.at(rttMillis), group).markdown();
+      if (table.size() > 2) {
+        String title = Report.named(Scenario.title(group), rttMillis);
+        lines.addAll(List.of("", "### " + kept.store().title() + ": " + title, ""));
+        lines.addAll(table);
+      }
+    }
+    return lines;
   }
 
   /** Writes the page of a folder again. */
@@ -53,7 +59,8 @@ public final class Tables {
   private static String machine(Report run) {
     Report.Machine machine = run.machine();
     Report.Effort effort = run.effort();
-    Stream<String> scenarios = run.results().stream().map(Result::scenario).distinct();
+    Stream<String> scenarios =
+        run.results().stream().map(Result::scenario).distinct().map(run::named);
     return String.format(
         Locale.ROOT,
         "| %s | %s | %s | %s | %s, %d cores, %d GiB, %s, %s | %.1f | %s, %d rounds of %d ms%s |",

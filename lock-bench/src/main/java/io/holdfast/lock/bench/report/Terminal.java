@@ -44,7 +44,7 @@ public final class Terminal {
   public void results(Scenario scenario, Report run) {
     Kept kept = new Kept(run.store(), List.of(run));
     line("");
-    line(scenario.title() + ". " + scenario.description());
+    line(run.named(scenario.title()) + ". " + scenario.description());
     Table.of(kept, List.of(scenario)).text().forEach(this::line);
     kept.results(scenario).stream()
         .map(Result::bestPeer)

@@ -169,6 +169,9 @@ public enum Scenario {
   public static final Set<Scenario> QUICK =
       EnumSet.of(UNCONTENDED_1, UNCONTENDED_8, ONE_CLIENT, FOUR_JVMS, HAND_OFF);
 
+  /** The scenarios that show what a network costs. */
+  public static final Set<Scenario> NETWORK = EnumSet.of(UNCONTENDED_1, UNCONTENDED_8);
+
   /**
    * Returns the scenarios with an id.
    *

@@ -14,21 +14,27 @@ import org.testcontainers.containers.wait.strategy.LogMessageWaitStrategy;
 import org.testcontainers.containers.wait.strategy.Wait;
 import org.testcontainers.containers.wait.strategy.WaitStrategy;
 
-/** A store's server in a container on the host's network, without a proxy in between. */
+/**
+ * A store's server in a container on the host's network, without a proxy in between but that of a
+ * {@link Network}.
+ */
 public abstract class BenchServer implements AutoCloseable {
+  static final String HOST = "127.0.0.1";
+
   private static final Duration STARTUP_MAX = Duration.ofMinutes(2);
 
   /** The unit in which Linux counts a process's CPU time. */
   private static final long NANOS_PER_TICK = 10_000_000;
 
   private final GenericContainer<?> container;
+  private final int port;
   private final String url;
   private final String durability;
   private final String counted;
 
   /**
    * @param ready waits until it is ready; {@link Wait#defaultWaitStrategy} does not wait at all
-   * @param url the address for clients
+   * @param url the address for clients, with the port
    * @param durability a description, for readers, of what the server does before it confirms a
    *     write
    * @param counted a description, for readers, of what {@link #commands} counts
@@ -36,9 +42,11 @@ public abstract class BenchServer implements AutoCloseable {
   BenchServer(
       GenericContainer<?> container,
       WaitStrategy ready,
+      int port,
       String url,
       String durability,
       String counted) {
+    this.port = port;
     this.url = url;
     this.durability = durability;
     this.counted = counted;
@@ -49,6 +57,15 @@ public abstract class BenchServer implements AutoCloseable {
 
   public final String url() {
     return url;
+  }
+
+  final int port() {
+    return port;
+  }
+
+  /** Returns the address for clients that connect to another port. */
+  final String url(int otherPort) {
+    return url.replace(HOST + ":" + port, HOST + ":" + otherPort);
   }
 
   /** Returns the version that the server reports. */

@@ -28,7 +28,8 @@ public final class ConsulServer extends BenchServer {
                 "-hcl=ports { http = " + port + " dns = -1 server = " + freePort() + " serf_lan = "
                     + freePort() + " serf_wan = " + freePort() + " }"),
         logged(".*cluster leadership acquired.*"),
-        "http://127.0.0.1:" + port,
+        port,
+        "http://" + HOST + ":" + port,
         "each Raft entry on disk, one server, raft_multiplier 1",
         "Raft entries; requests that only read are not among them");
   }

@@ -15,7 +15,8 @@ public final class MySqlServer extends BenchServer {
             .withEnv(Map.of("MYSQL_ROOT_PASSWORD", Sql.PASSWORD, "MYSQL_DATABASE", "bench"))
             .withCommand("--port=" + port, "--mysqlx=OFF", "--max-connections=1500"),
         logged(".*ready for connections.*port: " + port + ".*"),
-        "jdbc:mysql://127.0.0.1:" + port + "/bench?user=root&password=" + Sql.PASSWORD
+        port,
+        "jdbc:mysql://" + HOST + ":" + port + "/bench?user=root&password=" + Sql.PASSWORD
             + "&sslMode=DISABLED&allowPublicKeyRetrieval=true"
             + "&useServerPrepStmts=true&cachePrepStmts=true&prepStmtCacheSqlLimit=2048",
         "each commit on disk (innodb_flush_log_at_trx_commit=1, sync_binlog=1: the defaults)",

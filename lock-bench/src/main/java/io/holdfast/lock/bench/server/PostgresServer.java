@@ -26,7 +26,8 @@ public final class PostgresServer extends BenchServer {
                 "-c",
                 "pg_stat_statements.save=off"),
         Wait.defaultWaitStrategy(), // Connecting is tried until it succeeds.
-        "jdbc:postgresql://127.0.0.1:" + port + "/bench?user=postgres&password=" + Sql.PASSWORD
+        port,
+        "jdbc:postgresql://" + HOST + ":" + port + "/bench?user=postgres&password=" + Sql.PASSWORD
             + "&sslmode=disable",
         "each commit on disk (synchronous_commit=on, fsync=on: the defaults)",
         "statements, commits included (pg_stat_statements)");

@@ -16,7 +16,8 @@ public final class RedisServer extends BenchServer {
         new GenericContainer<>("redis:8.0")
             .withCommand("--port", Integer.toString(port), "--save", "", "--appendonly", "no"),
         logged(".*Ready to accept connections.*"),
-        "redis://127.0.0.1:" + port,
+        port,
+        "redis://" + HOST + ":" + port,
         "in memory only (save \"\", appendonly no)",
         "commands, those inside scripts included");
     this.client = RedisClient.create(URI.create(url()));

@@ -16,8 +16,6 @@ public final class ZooKeeperServer extends BenchServer {
   private static final int ATTEMPTS_MAX = 1_200;
   private static final long PAUSE_NANOS = 100_000_000;
 
-  private final int port;
-
   @SuppressWarnings("resource") // Closed by the superclass.
   public ZooKeeperServer(int port) {
     super(
@@ -33,10 +31,10 @@ public final class ZooKeeperServer extends BenchServer {
                 "ZOO_4LW_COMMANDS_WHITELIST",
                 "*")),
         Wait.defaultWaitStrategy(),
-        "127.0.0.1:" + port,
+        port,
+        HOST + ":" + port,
         "each transaction on disk (forceSync=yes: the default), one server",
         "packets received");
-    this.port = port;
     awaitService();
   }
 
@@ -66,7 +64,7 @@ public final class ZooKeeperServer extends BenchServer {
   }
 
   private String figure(String pattern) throws IOException {
-    try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), port)) {
+    try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), port())) {
       socket.getOutputStream().write("mntr".getBytes(StandardCharsets.US_ASCII));
       String answer = new String(socket.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
       Matcher matcher = Pattern.compile(pattern).matcher(answer);

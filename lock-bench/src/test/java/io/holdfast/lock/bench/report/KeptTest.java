@@ -43,10 +43,28 @@ class KeptTest {
     assertThat(kept.runs()).extracting(Report::date).containsExactly("new");
   }
 
+  @Test
+  void figuresOfAnotherRoundTripStandBesideEachOther() {
+    Kept kept = new Kept(Store.REDIS, List.of())
+        .with(run("near", Scenario.UNCONTENDED_1))
+        .with(run("far", 100, Scenario.UNCONTENDED_1))
+        .with(run("less far", 20, Scenario.UNCONTENDED_1))
+        .with(run("far again", 100, Scenario.UNCONTENDED_1));
+
+    assertThat(kept.roundTrips()).containsExactly(0, 20, 100);
+    assertThat(kept.at(0).runs()).extracting(Report::date).containsExactly("near");
+    assertThat(kept.at(100).runs()).extracting(Report::date).containsExactly("far again");
+  }
+
   private static Report run(String date, Scenario... scenarios) {
+    return run(date, 0, scenarios);
+  }
+
+  private static Report run(String date, int rttMillis, Scenario... scenarios) {
     return new Report(
         date,
         Store.REDIS,
+        rttMillis,
         new Report.Machine("cpu", 2, 8, "Linux", "JDK", 0.5),
         Report.Effort.QUICK,
         new Report.Server("version", "in memory", "commands"),

@@ -57,7 +57,7 @@ class TablesTest {
     return new Kept(
         Store.REDIS,
         List.of(new Report(
-            "2026-01-01", Store.REDIS, null, null, null, List.of(holdfast), List.of(results))));
+            "2026-01-01", Store.REDIS, 0, null, null, null, List.of(holdfast), List.of(results))));
   }
 
   private static Result result(

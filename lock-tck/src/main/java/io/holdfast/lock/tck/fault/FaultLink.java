@@ -14,7 +14,7 @@ import java.util.function.Supplier;
 
 /**
  * The common part of links: the faults that are on. One lock guards them and all that goes over the
- * link; {@link #changed} is signalled whenever any of it changes.
+ * link; {@link #wake} is called whenever any of it changes.
  */
 abstract class FaultLink implements Link {
   final ReentrantLock lock = new ReentrantLock();
@@ -98,10 +98,15 @@ abstract class FaultLink implements Link {
     }
   }
 
+  /** Wakes the threads that wait for a change; to be called under the lock. */
+  void wake() {
+    changed.signalAll();
+  }
+
   final void change(Runnable change) {
     locked(() -> {
       change.run();
-      changed.signalAll();
+      wake();
       return true;
     });
   }
