@@ -3,6 +3,7 @@ package io.holdfast.lock.jdbc;
 import static io.holdfast.lock.jdbc.Stores.claim;
 import static io.holdfast.lock.jdbc.Stores.freshKey;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.zaxxer.hikari.HikariDataSource;
 import io.holdfast.lock.spi.Acquisition;
@@ -41,6 +42,9 @@ class BlockedTableTest {
     try (ServerSessions sessions = new ServerSessions(server);
         HikariDataSource pool = server.pool(POOL);
         JdbcStore store = Stores.open(Stores.settings(pool), STORE_TIMEOUT)) {
+      LockKey key = freshKey();
+      Grant held = store.tryAcquire(claim(key)).orElseThrow();
+      Ticket waiter = queue(store, claim(key));
       try (Connection ddl = server.connect()) {
         lockTable(ddl, server);
         long before = sessions.all();
@@ -48,8 +52,12 @@ class BlockedTableTest {
         // Those that had no answer the first time, and the pool's new ones in their place; two may
         // be on their way. Without a limit there is one more for most failures.
         assertThat(sessions.all() - before).isLessThanOrEqualTo(2 * POOL + 2);
+        // No answer is not "taken".
+        assertThatThrownBy(waiter::poll).isInstanceOf(StoreException.class);
       }
       Stores.await("the table is unlocked", () -> canTake(store));
+      waiter.close();
+      store.release(held, Duration.ZERO);
       doEverything(server, store);
     }
   }

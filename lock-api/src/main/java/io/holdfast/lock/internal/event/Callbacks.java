@@ -32,8 +32,8 @@ public final class Callbacks {
   private final AtomicBoolean dropping = new AtomicBoolean();
 
   /**
-   * What was passed to the executor to tell the pending events, until it begins. Referred to
-   * weakly: an executor that is busy keeps it, and one that dropped it gets another.
+   * The task that was passed to the executor to tell the pending events, until it begins. Referred
+   * to weakly: an executor that is busy keeps it, and one that dropped it gets another.
    */
   private volatile @Nullable WeakReference<Telling> passedOn;
 
@@ -136,7 +136,7 @@ public final class Callbacks {
 
   /**
    * Runs a task on the user's executor, which may run it on the submitting thread, or block that
-   * thread. It may run it any number of times: a task that waits there is submitted again.
+   * thread. It may run it any number of times.
    */
   private void execute(Runnable task) {
     if (userExecutor == null) {

@@ -225,7 +225,7 @@ public final class ConsulStore implements LockStore {
       }
       List<Entry> shown = outcome.entries();
       if (!outcome.isApplied()) {
-        if (isNew && outcome.failures().size() == 1 && session.gateIndex() != gateIndex) {
+        if (isNew && isOnlyFirst(outcome.failures()) && session.gateIndex() != gateIndex) {
           // Only the gate: this client wrote to it meanwhile, and knows its new index. The key does
           // not exist, and no request with the old index can create it any more.
           continue;
@@ -251,6 +251,11 @@ public final class ConsulStore implements LockStore {
       }
     } while (!attempt.isOver() && !deadline.isOver());
     throw StoreException.unanswered("Consul did not lock the key " + attempt.key(), null);
+  }
+
+  /** Whether no operation failed but the first of the transaction. */
+  private static boolean isOnlyFirst(List<ConsulHttp.Failure> failures) {
+    return failures.size() == 1 && failures.get(0).operation() == 0;
   }
 
   /**

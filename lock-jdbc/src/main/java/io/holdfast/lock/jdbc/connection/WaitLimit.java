@@ -22,7 +22,6 @@ final class WaitLimit {
 
   private final Dialect dialect;
   private final long limitMillis;
-  private volatile boolean set;
   private volatile long blockedAtNanos;
 
   WaitLimit(Dialect dialect, Duration storeTimeout) {
@@ -33,21 +32,17 @@ final class WaitLimit {
   /** Notes that a statement had no answer in time. */
   void noteSilence() {
     blockedAtNanos = System.nanoTime();
-    set = true;
     dialect.limitWaits(limitMillis);
   }
 
-  /** Notes that a statement may have reached the limit. */
+  /** Notes that a statement may have reached the limit, if there is one. */
   void noteConflict() {
-    if (set) {
-      blockedAtNanos = System.nanoTime();
-    }
+    blockedAtNanos = System.nanoTime();
   }
 
   /** Ends the limit if it is no longer needed. */
   void relax() {
-    if (set && System.nanoTime() - blockedAtNanos >= KEPT_NANOS) {
-      set = false;
+    if (dialect.waitMillis() > 0 && System.nanoTime() - blockedAtNanos >= KEPT_NANOS) {
       dialect.limitWaits(0);
     }
   }

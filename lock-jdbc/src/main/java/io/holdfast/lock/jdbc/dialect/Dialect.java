@@ -742,7 +742,7 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
   }
 
   /** Returns the limit of {@link #limitWaits}. */
-  final long waitMillis() {
+  public final long waitMillis() {
     return waitMillis;
   }
 

@@ -3,6 +3,7 @@ package io.holdfast.lock.jdbc.dialect;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
 import org.mariadb.jdbc.util.constants.ServerStatus;
 
 /**
@@ -51,30 +52,33 @@ final class MariaDb extends MySql {
 
   @Override
   long acquire(Connection connection, Sql sql, Map<String, ?> values) throws SQLException {
+    long sentNanos = System.nanoTime();
     try {
       return super.runForReport(connection, sql, values);
     } catch (SQLException e) {
-      refuseUnlessLocked(sql, e);
+      refuseUnlessLocked(sql, e, sentNanos);
       return UNSURE;
     }
   }
 
   @Override
   long runForReport(Connection connection, Sql sql, Map<String, ?> values) throws SQLException {
+    long sentNanos = System.nanoTime();
     try {
       return super.runForReport(connection, sql, values);
     } catch (SQLException e) {
-      refuseUnlessLocked(sql, e);
+      refuseUnlessLocked(sql, e, sentNanos);
       return NONE;
     }
   }
 
   @Override
   boolean end(Connection connection, Sql sql, Map<String, ?> values) throws SQLException {
+    long sentNanos = System.nanoTime();
     try {
       return super.end(connection, sql, values);
     } catch (SQLException e) {
-      refuseUnlessLocked(sql, e);
+      refuseUnlessLocked(sql, e, sentNanos);
       return false;
     }
   }
@@ -87,9 +91,16 @@ final class MariaDb extends MySql {
         : limit + " FOR " + sql;
   }
 
-  /** Throws a failure that is not that of a statement that did not wait for a locked row. */
-  private static void refuseUnlessLocked(Sql sql, SQLException failure) throws SQLException {
-    if (failure.getErrorCode() != LOCK_WAIT_TIMEOUT || !sql.beginsWith(WITHOUT_WAITING)) {
+  /**
+   * Throws a failure that is not that of a statement that did not wait for a locked row. One that
+   * waited for the table and reached the limit fails with the same error, and tells nothing about
+   * the lock; only the time tells the two apart.
+   */
+  private void refuseUnlessLocked(Sql sql, SQLException failure, long sentNanos)
+      throws SQLException {
+    long limitNanos = TimeUnit.MILLISECONDS.toNanos(waitMillis());
+    boolean waited = limitNanos > 0 && System.nanoTime() - sentNanos >= limitNanos / 2;
+    if (failure.getErrorCode() != LOCK_WAIT_TIMEOUT || !sql.beginsWith(WITHOUT_WAITING) || waited) {
       throw failure;
     }
   }

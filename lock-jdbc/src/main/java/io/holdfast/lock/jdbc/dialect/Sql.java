@@ -59,7 +59,7 @@ final class Sql {
   }
 
   /**
-   * What one text of the statement is for.
+   * The form of one text of the statement.
    *
    * @param listSize the length of lists
    * @param explicit whether the statement waits for a commit
