@@ -37,6 +37,11 @@ public final class Deadline {
     return whole;
   }
 
+  /** Returns when that time began, on the monotonic clock. */
+  public long startNanos() {
+    return endNanos - whole.toNanos();
+  }
+
   /** Returns the time left, in nanoseconds; zero or less once the deadline has passed. */
   public long leftNanos() {
     return endNanos - time.nanos();

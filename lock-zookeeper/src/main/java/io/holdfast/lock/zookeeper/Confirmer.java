@@ -32,13 +32,14 @@ final class Confirmer {
   }
 
   /**
-   * Confirms which nodes exist, and for how long their session is certain to live.
+   * Confirms which nodes exist.
    *
-   * @return those that exist, each with that time, counted from before the request
+   * @return those that exist, each with the time for which its session is certain to live
    * @throws StoreException there is no answer, or it is not known how long the session lives
    */
-  Map<OwnNode, Duration> confirm(List<OwnNode> nodes, Deadline deadline) throws StoreException {
-    Map<OwnNode, Duration> trusted = new HashMap<>();
+  Map<OwnNode, SessionTrust.Lifetime> confirm(List<OwnNode> nodes, Deadline deadline)
+      throws StoreException {
+    Map<OwnNode, SessionTrust.Lifetime> trusted = new HashMap<>();
     int from = 0;
     while (from < nodes.size()) {
       List<OwnNode> batch = new ArrayList<>();
@@ -46,7 +47,7 @@ final class Confirmer {
         batch.add(nodes.get(from));
         chars += nodes.get(from).path().length();
       }
-      Duration lives = confirmBatch(batch, deadline);
+      SessionTrust.Lifetime lives = confirmBatch(batch, deadline);
       batch.forEach(node -> trusted.put(node, lives));
     }
     return trusted;
@@ -56,10 +57,11 @@ final class Confirmer {
    * Asks about a batch, and removes from it the nodes that turn out to be gone, until all the
    * others exist.
    *
-   * @return the time for which the session of the existing nodes is certain to live; zero if there
-   *     are none
+   * @return for how long the session of the existing nodes is certain to live; it means nothing if
+   *     there are none
    */
-  private Duration confirmBatch(List<OwnNode> batch, Deadline deadline) throws StoreException {
+  private SessionTrust.Lifetime confirmBatch(List<OwnNode> batch, Deadline deadline)
+      throws StoreException {
     boolean anyGone = false;
     while (true) {
       ZooKeeper zk = wire.handle();
@@ -67,14 +69,14 @@ final class Confirmer {
       // A session that was replaced is no longer kept alive.
       batch.removeIf(node -> node.session() != session);
       if (batch.isEmpty()) {
-        return Duration.ZERO;
+        return new SessionTrust.Lifetime(Duration.ZERO, deadline.startNanos());
       }
       List<Op> ops = batch.stream().map(node -> Op.check(node.path(), -1)).toList();
       SessionTrust.Request request = trust.request(zk);
       Answer<List<OpResult>> answer = wire.await(Wire.multi(zk, ops), deadline);
       if (answer.isOk()) {
-        Duration trusted = trust.noteConfirmed(request);
-        if (trusted.isZero()) {
+        SessionTrust.Lifetime trusted = trust.noteConfirmed(request);
+        if (trusted.lives().isZero()) {
           throw SessionTrust.outOfTouch();
         }
         return trusted;

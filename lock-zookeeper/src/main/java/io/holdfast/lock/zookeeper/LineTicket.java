@@ -93,7 +93,7 @@ final class LineTicket implements Ticket, Watcher {
       SessionTrust.Request request = store.trust.request(zk);
       last = Wire.multi(zk, List.of(Op.check(node.path(), -1))).thenAccept(checked -> {
         if (checked.isOk()) {
-          Duration unused = store.trust.noteConfirmed(request);
+          SessionTrust.Lifetime unused = store.trust.noteConfirmed(request);
         }
       });
     }
@@ -191,10 +191,10 @@ final class LineTicket implements Ticket, Watcher {
   /**
    * Takes the lock if it is our turn, else watches the node before ours.
    *
-   * @param trusted the time for which the session is certain to live, counted from the engine's
-   *     call
+   * @param trusted for how long the session is certain to live
+   * @param deadline that of the engine's call
    */
-  Status takeOrWatch(ZooKeeper zk, Line listed, Duration trusted, Deadline deadline)
+  Status takeOrWatch(ZooKeeper zk, Line listed, SessionTrust.Lifetime trusted, Deadline deadline)
       throws StoreException {
     Line line = listed;
     for (int listings = 1; ; listings++) {
@@ -223,11 +223,12 @@ final class LineTicket implements Ticket, Watcher {
    * Takes the lock if the session is certain to live long enough, else once a write confirmed that.
    * The write confirms the listing too: the nodes before ours had gone, and ours exists.
    */
-  private Status take(ZooKeeper zk, Duration trusted, Deadline deadline) throws StoreException {
-    Duration lives = SessionTrust.isEnough(zk, trusted)
+  private Status take(ZooKeeper zk, SessionTrust.Lifetime trusted, Deadline deadline)
+      throws StoreException {
+    SessionTrust.Lifetime lives = SessionTrust.isEnough(zk, trusted)
         ? trusted
         : store.confirmer.confirm(List.of(node), deadline).get(node);
-    return lives == null ? endAsGone() : new Granted(store.grant(zk, node, lives));
+    return lives == null ? endAsGone() : new Granted(store.grant(zk, node, lives, deadline));
   }
 
   /** Watches the node before ours; false if it has just gone. */

@@ -99,7 +99,7 @@ final class OwnNode {
   /**
    * Makes it a grant, until the TTL has passed without a renewal.
    *
-   * @param trusted the time for which the session is certain to live
+   * @param trusted the time for which the session is certain to live, from the engine's call on
    * @return the grant, or null if the node is to be deleted already
    */
   synchronized @Nullable ZooKeeperGrant grant(long nowNanos, Duration trusted) {
@@ -130,20 +130,20 @@ final class OwnNode {
   }
 
   /**
-   * Moves the end of the TTL to at least this TTL from when a request was sent, unless it is over.
+   * Moves the end of the TTL to at least this TTL from the engine's call on, unless it is over.
    *
-   * @return the time left from {@code sentNanos} on; empty if it is over by now, and the node is
+   * @return the time left from {@code calledNanos} on; empty if it is over by now, and the node is
    *     being deleted
    */
-  synchronized Optional<Duration> extend(long sentNanos, Duration ttl, long nowNanos) {
-    long untilNanos = sentNanos + ttl.toNanos();
+  synchronized Optional<Duration> extend(long calledNanos, Duration ttl, long nowNanos) {
+    long untilNanos = calledNanos + ttl.toNanos();
     if (!stands(nowNanos)) {
       return Optional.empty();
     }
     if (untilNanos - ttlEndsNanos > 0) {
       ttlEndsNanos = untilNanos;
     }
-    return Optional.of(Duration.ofNanos(ttlEndsNanos - sentNanos));
+    return Optional.of(Duration.ofNanos(ttlEndsNanos - calledNanos));
   }
 
   /** Ends the grant if its TTL is over. */

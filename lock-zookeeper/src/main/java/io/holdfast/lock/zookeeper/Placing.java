@@ -34,10 +34,9 @@ final class Placing {
   /**
    * A node that was created, and the line just after that.
    *
-   * @param trusted the time for which the session is certain to live, from before the request was
-   *     sent
+   * @param trusted for how long the session is certain to live
    */
-  record Placed(ZooKeeper zk, OwnNode node, Line line, Duration trusted) {}
+  record Placed(ZooKeeper zk, OwnNode node, Line line, SessionTrust.Lifetime trusted) {}
 
   /** Creates a node. If that fails, the node is given up. */
   Placed place(Claim claim, String parent, Deadline deadline) throws StoreException {
@@ -78,7 +77,7 @@ final class Placing {
           nodes.noteGone(node);
         }
         made.requireOk();
-        Duration trusted = trust.noteConfirmed(sent.request());
+        SessionTrust.Lifetime trusted = trust.noteConfirmed(sent.request());
         if (node.mayHaveTwin) {
           deleteTwins(zk, node, deadline);
         }

@@ -109,6 +109,19 @@ final class SessionTrust {
   record Request(ZooKeeper zk, Moment at, long timeoutNanos) {}
 
   /**
+   * The time for which a session is certain to live if no more is heard of it.
+   *
+   * @param lives zero: nothing is certain
+   * @param fromNanos the monotonic clock's reading from which it counts
+   */
+  record Lifetime(Duration lives, long fromNanos) {
+    /** Returns it as counted from another moment. */
+    Duration countedFrom(long nanos) {
+      return lives.plusNanos(fromNanos - nanos);
+    }
+  }
+
+  /**
    * A sign of life.
    *
    * @param at the time at which it was sent; for the sign that stands for the time before our first
@@ -202,13 +215,12 @@ final class SessionTrust {
   /**
    * Notes that a majority confirmed the request, which was a write.
    *
-   * @return the time for which the session is certain to live, counted from before the request was
-   *     sent; zero if that is not known
+   * @return for how long the session is certain to live, counted from before the request was sent
    */
-  synchronized Duration noteConfirmed(Request request) {
+  synchronized Lifetime noteConfirmed(Request request) {
     noteAnswered(request);
     if (signs.isEmpty() || request.zk().getSessionId() != session) {
-      return Duration.ZERO;
+      return new Lifetime(Duration.ZERO, request.at().nanos());
     }
     long trustedNanos = trustedNanos(signs.getLast().ageNanos(request.at()));
     noteSession(request.zk()); // Before what was said under a longer timeout is replaced.
@@ -216,7 +228,7 @@ final class SessionTrust {
       confirmedAt = request.at();
       confirmedForNanos = trustedNanos;
     }
-    return Duration.ofNanos(trustedNanos);
+    return new Lifetime(Duration.ofNanos(trustedNanos), request.at().nanos());
   }
 
   /** Returns how much longer a session is certain to live that was alive at that age. */
@@ -266,21 +278,20 @@ final class SessionTrust {
         && confirmedAt.nanosUntil(Moment.now(time)) + margin.toNanos() >= agreedTimeoutNanos;
   }
 
-  /**
-   * Returns how long the session is certain to live from now on if no write is confirmed; zero if
-   * that is not certain.
-   */
-  synchronized Duration left(ZooKeeper zk) {
-    if (confirmedAt == null || zk.getSessionId() != session) {
-      return Duration.ZERO;
+  /** Returns for how long the session is certain to live from now on. */
+  synchronized Lifetime left(ZooKeeper zk) {
+    Moment now = Moment.now(time);
+    long leftNanos = 0;
+    if (confirmedAt != null && zk.getSessionId() == session) {
+      long forNanos = Math.min(confirmedForNanos, timeoutNanos(zk) / TRUST_DIVISOR);
+      leftNanos = Math.max(0, forNanos - confirmedAt.nanosUntil(now));
     }
-    long forNanos = Math.min(confirmedForNanos, timeoutNanos(zk) / TRUST_DIVISOR);
-    return Duration.ofNanos(Math.max(0, forNanos - confirmedAt.nanosUntil(Moment.now(time))));
+    return new Lifetime(Duration.ofNanos(leftNanos), now.nanos());
   }
 
   /** Whether that time is long enough for a holder to start. */
-  static boolean isEnough(ZooKeeper zk, Duration trusted) {
-    return trusted.toNanos() >= timeoutNanos(zk) / BEGIN_DIVISOR;
+  static boolean isEnough(ZooKeeper zk, Lifetime trusted) {
+    return trusted.lives().toNanos() >= timeoutNanos(zk) / BEGIN_DIVISOR;
   }
 
   /** Makes the failure where the session is not certain to live for long enough. */

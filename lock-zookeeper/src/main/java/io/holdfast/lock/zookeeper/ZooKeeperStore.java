@@ -148,7 +148,7 @@ final class ZooKeeperStore implements LockStore {
         if (rest == null) {
           throw StoreException.unanswered("Our node vanished as the lock was acquired", null);
         } else if (rest.isZero()) {
-          grant = Optional.of(grant(placed.zk(), node, placed.trusted()));
+          grant = Optional.of(grant(placed.zk(), node, placed.trusted(), deadline));
         }
       }
       seenTaken.note(parent, grant.isEmpty());
@@ -200,18 +200,24 @@ final class ZooKeeperStore implements LockStore {
   /**
    * Makes a grant of the node that is first in the line.
    *
-   * @param trusted the time for which the session is certain to live, counted from the engine's
-   *     call
+   * @param trusted for how long the session is certain to live
+   * @param deadline that of the engine's call, from which the grant's time counts
    */
-  Grant grant(ZooKeeper zk, OwnNode node, Duration trusted) throws StoreException {
+  Grant grant(ZooKeeper zk, OwnNode node, SessionTrust.Lifetime trusted, Deadline deadline)
+      throws StoreException {
     if (!SessionTrust.isEnough(zk, trusted)) {
       node.abandon();
       throw SessionTrust.outOfTouch();
     }
-    Grant grant = node.session() == zk.getSessionId() ? node.grant(time.nanos(), trusted) : null;
+    Grant grant = node.session() == zk.getSessionId()
+        ? node.grant(time.nanos(), trusted.countedFrom(deadline.startNanos()))
+        : null;
     // When a session ends, its handle is closed, it is forgotten (or the framework is closed), and
     // then the holders of grants are told. So a grant that came too late for that is noticed here.
-    if (grant == null || trust.left(zk).isZero() || node.isHandleClosed() || !wire.isOpen()) {
+    if (grant == null
+        || trust.left(zk).lives().isZero()
+        || node.isHandleClosed()
+        || !wire.isOpen()) {
       node.abandon();
       throw StoreException.unanswered(
           "The session ended, or the machine slept, as the lock was acquired", null);
@@ -331,18 +337,19 @@ final class ZooKeeperStore implements LockStore {
    */
   private List<Optional<Duration>> confirmAndExtend(
       List<Grant> grants, Function<Claim, Duration> ttl) throws StoreException {
-    long sentNanos = time.nanos();
+    Deadline deadline = wire.deadline();
+    long calledNanos = deadline.startNanos();
     List<OwnNode> candidates = grants.stream()
         .map(grant -> ((ZooKeeperGrant) grant).node())
-        .filter(node -> node.stands(sentNanos))
+        .filter(node -> node.stands(calledNanos))
         .toList();
-    Map<OwnNode, Duration> trusted = confirmer.confirm(candidates, wire.deadline());
+    Map<OwnNode, SessionTrust.Lifetime> trusted = confirmer.confirm(candidates, deadline);
     List<Optional<Duration>> validFor = new ArrayList<>(grants.size());
     for (Grant grant : grants) {
       OwnNode node = ((ZooKeeperGrant) grant).node();
       validFor.add(Optional.ofNullable(trusted.get(node))
-          .flatMap(lives -> node.extend(sentNanos, ttl.apply(grant.claim()), time.nanos())
-              .map(left -> Collections.min(List.of(left, lives)))));
+          .flatMap(lives -> node.extend(calledNanos, ttl.apply(grant.claim()), time.nanos())
+              .map(left -> Collections.min(List.of(left, lives.countedFrom(calledNanos))))));
     }
     return validFor;
   }

@@ -65,12 +65,12 @@ class ExtendTest extends ServerTest {
     Grant other = take(store, TTL);
     Duration more = Duration.ofSeconds(60);
     long beganNanos = System.nanoTime();
-    assertThat(store.extend(extended, more)).hasValue(trusted());
+    assertThat(store.extend(extended, more)).hasValueSatisfying(Stores.about(trusted()));
     passUntil(TTL.plusSeconds(1), extended);
     // Both are looked at together.
     Stores.eventually("the other is deleted at its end", () -> !isThere(other));
     assertThat(isThere(extended)).isTrue();
-    assertThat(store.verify(extended)).hasValue(trusted());
+    assertThat(store.verify(extended)).hasValueSatisfying(Stores.about(trusted()));
     assertThat(store.verify(other)).isEmpty();
     passUntil(more.minusSeconds(15), extended);
     // What passed by itself on the way there.

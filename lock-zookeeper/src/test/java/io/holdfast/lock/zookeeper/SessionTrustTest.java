@@ -86,9 +86,13 @@ class SessionTrustTest {
     }
   }
 
-  /** A write that is confirmed at once. */
-  private Duration confirm() {
+  /** Returns for how long the session lives by a write that is confirmed at once. */
+  private SessionTrust.Lifetime lifetime() {
     return trust.noteConfirmed(trust.request(zk));
+  }
+
+  private Duration confirm() {
+    return lifetime().lives();
   }
 
   /** A request that was answered so long ago that the leader has heard of it. */
@@ -123,7 +127,7 @@ class SessionTrustTest {
     time.pass(answeredAfter);
     trust.noteAnswered(first);
     for (int i = 0; i < 1_000; i++) {
-      assertThat(SessionTrust.isEnough(zk, confirm())).as("after %s", time.now).isTrue();
+      assertThat(SessionTrust.isEnough(zk, lifetime())).as("after %s", time.now).isTrue();
       time.pass(TIMEOUT.dividedBy(1_000));
     }
   }
@@ -156,11 +160,11 @@ class SessionTrustTest {
         SessionTrust.Request request = trust.request(zk);
         time.set(arrived.plus(upTo(random, TIMEOUT.dividedBy(random.nextInt(2, 100)))));
         if (random.nextBoolean()) {
-          Duration trusted = trust.noteConfirmed(request);
-          assertThat(request.at().nanos() + trusted.toNanos())
+          SessionTrust.Lifetime trusted = trust.noteConfirmed(request);
+          assertThat(trusted.countedFrom(0).toNanos())
               .as("seed %s, %s after the first request", seed, time.now)
               .isLessThanOrEqualTo(leader.end(arrived).toNanos());
-          said += trusted.isZero() ? 0 : 1;
+          said += trusted.lives().isZero() ? 0 : 1;
         } else {
           trust.noteAnswered(request);
         }
@@ -216,8 +220,8 @@ class SessionTrustTest {
     time.pass(Duration.ofSeconds(1));
     trust.noteDisconnected(failing);
     SessionTrust.Request after = trust.request(zk);
-    assertThat(trust.noteConfirmed(before)).isEqualTo(TIMEOUT.dividedBy(4));
-    assertThat(trust.noteConfirmed(after)).isEqualTo(TIMEOUT.dividedBy(2));
+    assertThat(trust.noteConfirmed(before).lives()).isEqualTo(TIMEOUT.dividedBy(4));
+    assertThat(trust.noteConfirmed(after).lives()).isEqualTo(TIMEOUT.dividedBy(2));
   }
 
   @Test
@@ -249,14 +253,14 @@ class SessionTrustTest {
   @CsvSource({"2, 0", "3, 5", "6, 5"})
   void whatIsGrantedAfterAReconnectThatRaisedTheTimeout(int times, int sixteenthsUntil) {
     getKnown();
-    assertThat(SessionTrust.isEnough(zk, confirm())).isTrue();
+    assertThat(SessionTrust.isEnough(zk, lifetime())).isTrue();
     Duration raised = TIMEOUT.multipliedBy(times);
     zk.reconnect(raised);
     trust.noteSession(zk);
     Duration step = raised.dividedBy(640);
     int stepsUntil = 0;
     for (int i = 1; i <= 640; i++) {
-      stepsUntil = SessionTrust.isEnough(zk, confirm()) ? stepsUntil : i;
+      stepsUntil = SessionTrust.isEnough(zk, lifetime()) ? stepsUntil : i;
       time.pass(step);
     }
     assertThat(stepsUntil)

@@ -513,10 +513,10 @@ class StoreTest extends ServerTest {
     OwnNode late = made(two, zk);
     zk.close();
     Stores.eventually("the end is told", () -> events.lost.contains(held));
-    Duration trusted = two.trust.noteConfirmed(two.trust.request(zk));
+    SessionTrust.Lifetime trusted = two.trust.noteConfirmed(two.trust.request(zk));
     assertThatExceptionOfType(StoreException.class)
         .as("Unsafe: a lock in a session that is over")
-        .isThrownBy(() -> two.grant(zk, late, trusted));
+        .isThrownBy(() -> two.grant(zk, late, trusted, two.wire.deadline()));
   }
 
   /** Returns an attempt that was told of a node of this session that is not there. */
