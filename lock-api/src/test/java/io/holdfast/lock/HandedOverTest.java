@@ -111,6 +111,22 @@ class HandedOverTest extends EngineTest {
   }
 
   @Test
+  void halfOfTheStoreTimeoutIsEnoughForIt() throws Exception {
+    Duration validFor = Duration.ofSeconds(10);
+    store.tellOfHandOvers(validFor);
+    Duration lastMoment = validFor
+        .minus(validFor.dividedBy(50)) // taken off for the clocks
+        .minus(STORE_TIMEOUT.dividedBy(2));
+    Lease lease =
+        handedOverAfter(lastMoment.minusMillis(1), LockOptions.defaults()).result();
+    assertThat(store.count(POLL)).isZero();
+    lease.close();
+
+    handedOverAfter(lastMoment, LockOptions.defaults()).result().close();
+    assertThat(store.count(POLL)).isOne();
+  }
+
+  @Test
   void ifTheWallClockRanAheadSinceTheQuestionTheStoreIsAsked() throws Exception {
     Lease others = others("x").lock();
     Actor<Lease> waiter = waiter(LockOptions.defaults());

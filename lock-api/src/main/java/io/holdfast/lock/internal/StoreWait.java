@@ -21,6 +21,12 @@ final class StoreWait implements Runnable {
    */
   private static final int PROMPT_DIVISOR = 10;
 
+  /**
+   * The store timeout divided by this is enough time for a renewal, which begins at once: its
+   * answer may take a third, and then some is left.
+   */
+  private static final int ENOUGH_DIVISOR = 2;
+
   private final EngineClient client;
   private final Request request;
   private final Interrupts interrupts;
@@ -111,10 +117,16 @@ final class StoreWait implements Runnable {
         : Optional.empty();
   }
 
+  /** Whether the grant has half of its time left, or enough to be renewed. */
   private boolean isFresh(Grant grant) {
     long validForNanos = Math.min(Nanos.of(request.options().ttl()), Nanos.of(grant.validFor()));
-    return Validity.of(asked, validForNanos, asked.nanos() + Nanos.FOREVER, asked.nanos())
-        .isFresh(time.read());
+    long enoughNanos = client.storeTimeoutNanos() / ENOUGH_DIVISOR;
+    Validity validity =
+        Validity.of(asked, validForNanos, asked.nanos() + Nanos.FOREVER, asked.nanos());
+    ClockReading now = time.read();
+    return validity.isFresh(now)
+        || (!validity.isPast(now.nanos() + enoughNanos)
+            && !validity.isOutrun(now.wallAheadNanos()));
   }
 
   private void awaitWake(long recheckAtNanos) throws InterruptedException {

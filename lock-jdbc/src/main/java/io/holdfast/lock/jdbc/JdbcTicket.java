@@ -18,15 +18,13 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>A lock that was handed over belongs to the waiter even before it accepts it. If the
  * {@link Poller} found the hand-over, the time left is what the row says, counted from before it
- * polled. A notification does not say when the hand-over happened, only that it was after the
- * waiter joined, since it found the waiter's row. So the time left is
- * {@link Dialect#HANDED_OVER_MICROS}, counted from before the waiter joined. A later poll that
- * still showed the waiter in line is no better bound: the hand-over may have read the clock before
- * that poll, and been committed after it.
+ * polled. A notification says when that time ends by the database's clock, and so does the last
+ * poll what that clock showed: the difference counts from before that poll. Before the first poll
+ * it is only known that the hand-over came after the waiter joined, since it found the waiter's
+ * row: {@link Dialect#HANDED_OVER_MICROS} count from before that.
  *
- * <p>A hand-over that may be older than the ticket's last request is no grant, but only a reason to
- * ask: the engine looks for a sleep of the machine from that request on. So a notification counts
- * as a grant only if the ticket has asked nothing since it joined.
+ * <p>A time that counts from before the ticket's last request is no grant, but only a reason to
+ * ask: the engine looks for a sleep of the machine from that request on.
  */
 final class JdbcTicket implements Ticket {
   private final JdbcStore store;
@@ -59,6 +57,8 @@ final class JdbcTicket implements Ticket {
 
   private volatile @Nullable HandedOver heard;
 
+  private volatile @Nullable DatabaseClock clock;
+
   /** Whether {@link #poll()} granted the lock. */
   private boolean granted;
 
@@ -74,6 +74,13 @@ final class JdbcTicket implements Ticket {
       return afterNanos + TimeUnit.MICROSECONDS.toNanos(micros);
     }
   }
+
+  /**
+   * What the database's clock showed.
+   *
+   * @param afterNanos a time after which it showed that
+   */
+  private record DatabaseClock(long micros, long afterNanos) {}
 
   // Guarded by the poller's monitor.
   long pollAtNanos;
@@ -103,9 +110,21 @@ final class JdbcTicket implements Ticket {
     this.wakeUp = wakeUp;
   }
 
-  /** Notes a notification that the lock was handed over to it. */
-  void noteNotification(long number) {
-    heard = new HandedOver(number, joinedNanos, Dialect.HANDED_OVER_MICROS);
+  /** Notes what a poll, sent after {@code beforeNanos}, showed of the database's clock. */
+  void noteClock(long micros, long beforeNanos) {
+    clock = new DatabaseClock(micros, beforeNanos);
+  }
+
+  /**
+   * Notes a notification that the lock was handed over to it.
+   *
+   * @param untilMicros the end of its time, by the database's clock
+   */
+  void noteNotification(long number, long untilMicros) {
+    DatabaseClock seen = clock;
+    heard = seen == null
+        ? new HandedOver(number, joinedNanos, Dialect.HANDED_OVER_MICROS)
+        : new HandedOver(number, seen.afterNanos(), untilMicros - seen.micros());
   }
 
   /** Notes that a poll, sent after {@code beforeNanos}, found that it has the lock. */

@@ -37,16 +37,24 @@ final class Poller implements AutoCloseable {
   private static final int DOUBLINGS_MAX = 8;
 
   /**
-   * The time between two reports that a waiter is alive; far less than the time for which it counts
-   * as alive.
+   * The longest time between two reports that a waiter is alive; far less than the time for which
+   * it counts as alive.
    */
-  private static final long SAY_ALIVE_NANOS = TimeUnit.SECONDS.toNanos(1);
+  private static final long SAY_ALIVE_NANOS_MAX = TimeUnit.SECONDS.toNanos(2);
+
+  /**
+   * The time after which a waiter has been reported again. A report is sent after a poll, so it may
+   * arrive two polls later than it is due.
+   */
+  private static final long SAID_ALIVE_NANOS = TimeUnit.SECONDS.toNanos(3);
 
   /**
    * The number of a waiter's first polls. After each it may announce itself again at once, in case
-   * the row was locked before; later only once in {@link #SAY_ALIVE_NANOS}.
+   * the row was locked before; later only once in {@link #ANNOUNCE_NANOS}.
    */
   private static final int FIRST_POLLS = 2;
+
+  private static final long ANNOUNCE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
   /**
    * The number of waiters in a line that announce that somebody waits: the first, and the second in
@@ -67,7 +75,7 @@ final class Poller implements AutoCloseable {
    * The least time after which a waiting thread asks by itself. Only for the case that this poller,
    * which polls far more often, hangs.
    */
-  private static final Duration RECHECK_AFTER_MIN = Duration.ofSeconds(5);
+  private static final Duration RECHECK_AFTER_MIN = Duration.ofSeconds(30);
 
   /** The same for each of many waiters, so that all together ask at most four times a second. */
   private static final Duration RECHECK_AFTER_PER_WAITER = Duration.ofMillis(250);
@@ -86,7 +94,7 @@ final class Poller implements AutoCloseable {
   private final Dialect dialect;
   private final TimeSource time;
   private final String threadName;
-  private final @Nullable PostgresListener listener;
+  final @Nullable PostgresListener listener;
 
   // Guarded by this object's monitor.
   private final Set<JdbcTicket> waiters = new LinkedHashSet<>();
@@ -95,6 +103,9 @@ final class Poller implements AutoCloseable {
   private final Set<JdbcTicket> toDelete = new LinkedHashSet<>();
 
   private long deleteAtNanos;
+
+  /** The time between two reports that a waiter is alive. */
+  private long sayAliveNanos = SAY_ALIVE_NANOS_MAX;
 
   /** The earliest time of the next round of polls. */
   private long roundAtNanos;
@@ -123,7 +134,7 @@ final class Poller implements AutoCloseable {
       }
       long now = time.nanos();
       waiter.pollAtNanos = now + PollPace.POLL_NANOS_MIN;
-      waiter.sayAliveAtNanos = now + SAY_ALIVE_NANOS;
+      waiter.sayAliveAtNanos = now + sayAliveNanos;
       waiter.announceAtNanos = now;
       startOrWakeThread(); // If it can't be started, nothing has changed.
       waiters.add(waiter); // Last: a waiter whose caller got a failure would never leave.
@@ -182,7 +193,7 @@ final class Poller implements AutoCloseable {
   }
 
   /** Wakes the waiter of this owner id, if it is this client's: the lock was handed over to it. */
-  void wakeNotified(String ownerId, long number) {
+  void wakeNotified(String ownerId, long number, long untilMicros) {
     Optional<JdbcTicket> woken;
     synchronized (this) {
       woken = waiters.stream()
@@ -191,7 +202,7 @@ final class Poller implements AutoCloseable {
       woken.ifPresent(waiter -> {
         waiter.pollAtNanos = time.nanos() + AFTER_WAKE_NANOS;
         waiter.earlyNanos = 0;
-        waiter.noteNotification(number);
+        waiter.noteNotification(number, untilMicros);
       });
     }
     woken.ifPresent(waiter -> waiter.wakeUp.run());
@@ -309,12 +320,15 @@ final class Poller implements AutoCloseable {
     return toDelete.stream().limit(Dialect.BATCH_MAX).toList();
   }
 
-  /** Polls for these waiters, in as many statements as that takes. */
+  /**
+   * Polls for these waiters, in as many statements as that takes, and then reports that they are
+   * alive: on a slow network, what comes before a poll delays a hand-over.
+   */
   private void pollSafely(List<JdbcTicket> due) {
-    sayAliveSafely();
     for (int from = 0; from < due.size(); from += Dialect.BATCH_MAX) {
       pollBatchSafely(due.subList(from, Math.min(due.size(), from + Dialect.BATCH_MAX)));
     }
+    sayAliveSafely();
   }
 
   /** Polls. A failure wakes the waiters: each asks by itself, and fails if the database does. */
@@ -339,7 +353,7 @@ final class Poller implements AutoCloseable {
 
   /**
    * Reports that those are alive who were not reported for a while, with those for whom that is due
-   * soon. If it fails, the poll that follows does, too, or it is tried again at the next one.
+   * soon. If it fails, it is tried again after the next poll.
    */
   private void sayAliveSafely() {
     try {
@@ -348,7 +362,7 @@ final class Poller implements AutoCloseable {
       synchronized (this) {
         boolean due = waiters.stream().anyMatch(waiter -> waiter.sayAliveAtNanos - now <= 0);
         silent = waiters.stream()
-            .filter(waiter -> due && waiter.sayAliveAtNanos - now <= SAY_ALIVE_NANOS / 2)
+            .filter(waiter -> due && waiter.sayAliveAtNanos - now <= sayAliveNanos / 2)
             .toList();
       }
       for (int from = 0; from < silent.size(); from += Dialect.BATCH_MAX) {
@@ -356,7 +370,7 @@ final class Poller implements AutoCloseable {
             silent.subList(from, Math.min(silent.size(), from + Dialect.BATCH_MAX));
         database.onOwnConnection(database.deadline(), c -> dialect.keepAlive(c, stored(batch)));
         synchronized (this) {
-          batch.forEach(waiter -> waiter.sayAliveAtNanos = now + SAY_ALIVE_NANOS);
+          batch.forEach(waiter -> waiter.sayAliveAtNanos = now + sayAliveNanos);
         }
       }
     } catch (Throwable e) { // An error must not end the thread.
@@ -364,11 +378,18 @@ final class Poller implements AutoCloseable {
     }
   }
 
+  /**
+   * The answer to a poll.
+   *
+   * @param beforeNanos the time just before the query was sent
+   */
+  private record Polled(long beforeNanos, List<Standing> standings) {}
+
   private void poll(List<JdbcTicket> due) throws StoreException {
     Map<String, Standing> byOwnerId = new HashMap<>();
-    long beforeNanos = time.nanos();
-    for (Standing standing :
-        database.onOwnConnection(database.deadline(), c -> dialect.readStandings(c, stored(due)))) {
+    Polled polled = database.onOwnConnection(
+        database.deadline(), c -> new Polled(time.nanos(), dialect.readStandings(c, stored(due))));
+    for (Standing standing : polled.standings()) {
       byOwnerId.put(standing.waiter(), standing);
     }
     List<JdbcTicket> woken = new ArrayList<>();
@@ -377,12 +398,14 @@ final class Poller implements AutoCloseable {
     boolean notified = listener != null && listener.listening;
     synchronized (this) {
       long now = time.nanos();
+      sayAliveNanos = Math.max(
+          0, Math.min(SAY_ALIVE_NANOS_MAX, SAID_ALIVE_NANOS - 2 * (now - polled.beforeNanos())));
       for (JdbcTicket waiter : due) {
         if (!waiters.contains(waiter)) {
           continue; // It got the lock, or left, during the query.
         }
         Standing standing = byOwnerId.get(waiter.stored.owner());
-        note(waiter, standing, beforeNanos, now);
+        note(waiter, standing, polled.beforeNanos(), now);
         if (standing == null
             || !standing.inLine()
             || (standing.row().isFree() && standing.ahead() == 0)) {
@@ -404,8 +427,7 @@ final class Poller implements AutoCloseable {
             unannounced.add(row.key());
             if (row.wantedMicros() < Dialect.ANNOUNCED_MICROS_MIN) {
               announces = true;
-              waiter.announceAtNanos =
-                  now + (waiter.pace.polls > FIRST_POLLS ? SAY_ALIVE_NANOS : 0);
+              waiter.announceAtNanos = now + (waiter.pace.polls > FIRST_POLLS ? ANNOUNCE_NANOS : 0);
             }
           }
         }
@@ -418,7 +440,6 @@ final class Poller implements AutoCloseable {
     }
     woken.forEach(waiter -> waiter.wakeUp.run());
     if (announces) {
-      sayAliveSafely(); // On a slow network, the time for that is over before the next round.
       database.onOwnConnection(
           database.deadline(), c -> dialect.announce(c, List.copyOf(unannounced)));
     }
@@ -426,6 +447,9 @@ final class Poller implements AutoCloseable {
 
   private static void note(
       JdbcTicket waiter, @Nullable Standing standing, long beforeNanos, long now) {
+    if (standing != null) {
+      waiter.noteClock(standing.row().nowMicros(), beforeNanos);
+    }
     if (standing != null && standing.row().isOwnedBy(waiter.stored)) {
       waiter.noteOwnRow(standing.row(), beforeNanos);
     } else if (standing == null || !standing.inLine()) {

@@ -68,7 +68,7 @@ final class PostgresListener implements AutoCloseable {
    * effect, since owner ids can't be guessed.
    */
   private static final Pattern HAND_OVER =
-      Pattern.compile("(?<owner>[0-9a-f]{32}) (?<number>[0-9]{1,18})");
+      Pattern.compile("(?<owner>[0-9a-f]{32}) (?<number>[0-9]{1,18}) (?<expires>[0-9]{1,18})");
 
   private final Postgres dialect;
   private final Database database;
@@ -233,7 +233,10 @@ final class PostgresListener implements AutoCloseable {
     for (String payload : payloads) {
       Matcher handOver = HAND_OVER.matcher(payload);
       if (handOver.matches()) {
-        poller.wakeNotified(handOver.group("owner"), Long.parseLong(handOver.group("number")));
+        poller.wakeNotified(
+            handOver.group("owner"),
+            Long.parseLong(handOver.group("number")),
+            Long.parseLong(handOver.group("expires")));
       }
     }
     return payloads;

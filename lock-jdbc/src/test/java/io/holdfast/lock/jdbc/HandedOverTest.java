@@ -21,9 +21,11 @@ import java.sql.PreparedStatement;
 import java.time.Duration;
 import java.time.temporal.ChronoUnit;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
+import org.junit.jupiter.api.Test;
 
 /** A lock that was handed over is its waiter's at once, and never for longer than the row says. */
 class HandedOverTest {
@@ -89,7 +91,8 @@ class HandedOverTest {
   }
 
   @EachServer
-  void newsThatComeLateAreWorthWhatIsLeftSinceItJoined(Server server) throws Exception {
+  void newsThatComeBeforeTheFirstPollAreWorthWhatIsLeftSinceItJoined(Server server)
+      throws Exception {
     HandMovedTime time = new HandMovedTime();
     try (HikariDataSource pool = server.pool(4);
         JdbcStore holder = Stores.open(pool);
@@ -97,7 +100,7 @@ class HandedOverTest {
       JdbcTicket waiter = handedOver(holder, store, freshKey());
 
       time.pass(HANDED_OVER.minusMillis(1));
-      waiter.noteNotification(7);
+      waiter.noteNotification(7, 0);
       assertThat(waiter.handedOver().orElseThrow().validFor()).isEqualTo(HANDED_OVER);
       time.pass(Duration.ofMillis(1));
       assertThat(waiter.handedOver()).isEmpty();
@@ -115,7 +118,7 @@ class HandedOverTest {
       Grant next = takenAfterTheTurnLapsed(server, holder, key);
 
       time.pass(HANDED_OVER);
-      waiter.noteNotification(next.number() - 1);
+      waiter.noteNotification(next.number() - 1, 0);
 
       assertThat(waiter.handedOver()).isEmpty();
       Stores.await("a poll finds that its turn is over", () -> {
@@ -128,7 +131,7 @@ class HandedOverTest {
   }
 
   @EachServer
-  void aNotificationAfterAPollIsNoGrantSinceItMayBeOlderThanThePoll(Server server)
+  void newsAreWorthWhatWasLeftByTheDatabasesClockWhenThatWasLastSeen(Server server)
       throws Exception {
     HandMovedTime time = new HandMovedTime();
     LockKey key = freshKey();
@@ -137,12 +140,48 @@ class HandedOverTest {
         JdbcStore store = Stores.open(pool, time)) {
       assertThat(holder.tryAcquire(claim(key))).isPresent();
       JdbcTicket waiter = (JdbcTicket) join(store, claim(key));
+      long seenNanos = time.nanos();
       time.pass(Duration.ofMillis(1));
       assertThat(waiter.poll()).isInstanceOf(Ticket.Waiting.class);
+      long seenMicros = 1_000_000_000;
+      long untilMicros = seenMicros + TimeUnit.SECONDS.toMicros(3);
 
-      waiter.noteNotification(7);
+      waiter.noteClock(seenMicros, seenNanos);
+      waiter.noteNotification(7, untilMicros);
+      assertThat(waiter.handedOver()).as("seen before it asked").isEmpty();
 
-      assertThat(waiter.handedOver()).isEmpty();
+      waiter.noteClock(seenMicros, time.nanos());
+      waiter.noteNotification(7, untilMicros);
+      assertThat(waiter.handedOver().orElseThrow().validFor()).isEqualTo(Duration.ofSeconds(3));
+    }
+  }
+
+  @Test
+  void aNotificationOfPostgresIsAGrantForAWaiterThatHasAskedSinceItJoined() throws Exception {
+    HandMovedTime time = new HandMovedTime();
+    LockKey key = freshKey();
+    try (HikariDataSource pool = Server.POSTGRES.pool(8);
+        JdbcStore holder = Stores.open(pool);
+        JdbcStore store = Stores.open(pool, time)) {
+      Grant before = holder.tryAcquire(claim(key)).orElseThrow();
+      JdbcTicket waiter = (JdbcTicket) join(store, claim(key));
+      PostgresListener listener = Objects.requireNonNull(store.poller.listener);
+      Stores.await("notifications arrive", () -> listener.listening);
+      time.pass(HANDED_OVER);
+      assertThat(waiter.poll()).isInstanceOf(Ticket.Waiting.class);
+      int polls = waiter.pace.polls;
+      Stores.await("it is polled for, and then again", () -> {
+        time.pass(Duration.ofSeconds(1));
+        Stores.pause(Duration.ofMillis(20)); // The poller's thread looks every 10 ms.
+        synchronized (store.poller) {
+          return waiter.pace.polls >= polls + 2;
+        }
+      });
+
+      assertThat(holder.release(before, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
+
+      // No poll is due any more, since the time stands still.
+      Stores.await("it has the lock", () -> waiter.handedOver().isPresent());
     }
   }
 
@@ -185,7 +224,7 @@ class HandedOverTest {
           other, server, key, "SELECT number FROM holdfast_lock WHERE name = ? FOR UPDATE")) {
         lock.executeQuery().close();
       }
-      waiter.noteNotification(before.number() + 1);
+      waiter.noteNotification(before.number() + 1, 0);
 
       assertThat(waiter.poll()).isInstanceOf(Ticket.Waiting.class);
 
@@ -218,7 +257,7 @@ class HandedOverTest {
         JdbcStore store = Stores.open(pool, time)) {
       JdbcTicket waiter = handedOver(holder, store, key);
       Grant next = takenAfterTheTurnLapsed(server, holder, key);
-      waiter.noteNotification(next.number() - 1);
+      waiter.noteNotification(next.number() - 1, 0);
 
       assertThat(waiter.poll()).isNotInstanceOf(Ticket.Granted.class);
 

@@ -14,8 +14,9 @@ import org.postgresql.jdbc.PgConnection;
  * PostgreSQL 12 and later.
  *
  * <p>A hand-over sends a notification in the same statement, on the channel of the client whose
- * waiter now has the lock, with that waiter's owner id and the new grant number. No other client is
- * woken. If nobody waits, none is sent: the server serialises commits with notifications.
+ * waiter now has the lock, with that waiter's owner id, the new grant number, and the time at which
+ * the lock is free again unless the waiter accepts it. No other client is woken. If nobody waits,
+ * none is sent: the server serialises commits with notifications.
  *
  * <p>A release does not wait until it is on disk ({@code synchronous_commit}). If the server
  * crashes before that, the lock stays taken until its TTL is over, as after a crash of its holder.
@@ -141,7 +142,8 @@ public final class Postgres extends Dialect {
           )
           SELECT 1,
             CASE WHEN :notify = 1 AND next_inbox IS NOT NULL
-              THEN pg_notify('holdfast_' || next_inbox, next_owner || ' ' || number)::text END,
+              THEN pg_notify('holdfast_' || next_inbox,
+                next_owner || ' ' || number || ' ' || expires_at)::text END,
             CASE WHEN {forgettable} AND expires_at = 0
               THEN set_config('synchronous_commit', 'off', true) END
           FROM ended

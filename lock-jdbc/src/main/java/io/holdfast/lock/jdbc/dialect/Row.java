@@ -52,6 +52,11 @@ public record Row(
     return wantedMicros > Dialect.BELIEVED_MICROS ? 0 : wantedMicros;
   }
 
+  /** Returns the database's clock when the row was read, in microseconds since 1970. */
+  public long nowMicros() {
+    return changedAtMicros + sinceMicros;
+  }
+
   /** Whether the lock can be taken. */
   public boolean isFree() {
     return remainingMicros <= 0;
