@@ -24,14 +24,19 @@ import redis.clients.jedis.util.Pool;
 /**
  * The receiver of the messages that a lock was handed over to one of this client's waiters. It uses
  * one channel, one connection and one thread, as long as there are waiters and a little longer. A
- * lost message does no harm, since waiters also poll. Each time a subscription begins, all waiters
- * poll at once, since messages may have been missed before.
+ * lost message does no harm, since waiters also poll. Each time a subscription begins or ends, all
+ * waiters poll at once, since messages may have been missed.
  *
  * <p>Threads: safe for use by any number of threads. The monitor guards whether the thread runs;
  * nothing blocks while it is held.
  */
 final class Inbox implements AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(Inbox.class);
+
+  /** The least time after which a waiter polls; each poll keeps its place in line alive. */
+  static final Duration RECHECK_AFTER_MIN = Duration.ofMillis(1_500);
+
+  private static final Duration RECHECK_AFTER_PER_WAITER = Duration.ofMillis(20);
 
   /** The time for which a connection stays open though nobody waits. */
   private static final Duration UNUSED_MAX = Duration.ofMinutes(1);
@@ -76,6 +81,18 @@ final class Inbox implements AutoCloseable {
 
   void forget(String ownerId) {
     waiting.remove(ownerId);
+  }
+
+  /**
+   * Returns the time after which a waiter polls if no message comes. Together, the waiters of a
+   * client poll at most 50 times a second, except while messages don't come.
+   */
+  Duration recheckAfter() {
+    Subscription current = subscription;
+    return current == null || !current.subscribed
+        ? RECHECK_AFTER_MIN
+        : Collections.max(
+            List.of(RECHECK_AFTER_MIN, RECHECK_AFTER_PER_WAITER.multipliedBy(waiting.size())));
   }
 
   /**
@@ -152,7 +169,12 @@ final class Inbox implements AutoCloseable {
     } finally {
       subscription = null;
       Wire.closeQuietly(connection);
+      haveAllPoll();
     }
+  }
+
+  private void haveAllPoll() {
+    waiting.values().forEach(ticket -> ticket.hear(null));
   }
 
   @Override
@@ -178,6 +200,7 @@ final class Inbox implements AutoCloseable {
     private long askedNanos = openedNanos; // under pinging
 
     private volatile boolean answered;
+    private volatile boolean subscribed;
 
     Subscription(Pool<Connection> pool, Connection connection) {
       this.pool = pool;
@@ -190,7 +213,8 @@ final class Inbox implements AutoCloseable {
       // answered.
       connection.setSoTimeout((int) UNUSED_MAX.toMillis());
       answered = true;
-      waiting.values().forEach(ticket -> ticket.hear(null));
+      subscribed = true;
+      haveAllPoll();
     }
 
     @Override

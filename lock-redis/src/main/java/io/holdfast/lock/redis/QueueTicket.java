@@ -4,6 +4,9 @@ import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.Ticket;
+import java.time.Duration;
+import java.util.Collections;
+import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
@@ -50,7 +53,8 @@ final class QueueTicket implements Ticket {
   @Override
   public Status poll() throws StoreException {
     polls++;
-    RedisStore.Asked asked = store.askOrQueue(claim, this, polls);
+    Duration nextPollAfter = store.inbox.recheckAfter();
+    RedisStore.Asked asked = store.askOrQueue(claim, this, polls, nextPollAfter);
     if (asked instanceof RedisStore.Asked.Granted granted) {
       isOver = true;
       return new Granted(granted.grant());
@@ -60,7 +64,7 @@ final class QueueTicket implements Ticket {
     if (busy.repeated()) {
       polls++; // So that no message can name it.
     }
-    return new Waiting(busy.recheckAfter());
+    return new Waiting(Collections.min(List.of(nextPollAfter, busy.endsAfter())));
   }
 
   @Override

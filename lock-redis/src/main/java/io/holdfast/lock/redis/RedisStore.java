@@ -31,9 +31,6 @@ import org.jspecify.annotations.Nullable;
  * id, so every step may be sent again.
  */
 final class RedisStore implements LockStore {
-  /** The time after which a waiter polls if no message came; each poll keeps its place alive. */
-  static final Duration RECHECK_AFTER = Duration.ofMillis(1_500);
-
   private static final Duration TURN_LASTS_MIN = Duration.ofSeconds(3);
 
   /**
@@ -107,10 +104,11 @@ final class RedisStore implements LockStore {
     /**
      * Another owner has the lock.
      *
+     * @param endsAfter the time after which that owner's grant is over
      * @param repeated whether the request was sent again, and the first one perhaps to another
      *     server
      */
-    record Busy(String holder, Duration recheckAfter, boolean repeated) implements Asked {}
+    record Busy(String holder, Duration endsAfter, boolean repeated) implements Asked {}
   }
 
   @Override
@@ -149,11 +147,14 @@ final class RedisStore implements LockStore {
   /**
    * Takes the lock, or joins its line, or keeps the place there alive. If the lock is taken, the
    * ticket gets messages from then on.
+   *
+   * @param nextPollAfter the time after which the ticket polls again
    */
-  Asked askOrQueue(Claim claim, QueueTicket ticket, long poll) throws StoreException {
+  Asked askOrQueue(Claim claim, QueueTicket ticket, long poll, Duration nextPollAfter)
+      throws StoreException {
     String place = "%s|%s|%s|%s"
         .formatted(
-            turnLasts.plus(RECHECK_AFTER).toMillis(), // its place, without another poll
+            turnLasts.plus(nextPollAfter).toMillis(), // its place, without another poll
             Keys.millisUp(turnLasts(claim)),
             poll,
             inbox.channel);
@@ -187,9 +188,8 @@ final class RedisStore implements LockStore {
           new RedisGrant(claim, granted.number(), granted.permit(), claim.ttl(), this));
     }
     Acquired.Busy busy = (Acquired.Busy) acquired;
-    Duration ends = Duration.ofMillis(busy.leftMillis()).plus(RECHECK_SLACK);
-    Duration recheckAfter = Collections.min(List.of(RECHECK_AFTER, ends));
-    return new Asked.Busy(busy.holder(), recheckAfter, busy.repeated());
+    Duration endsAfter = Duration.ofMillis(busy.leftMillis()).plus(RECHECK_SLACK);
+    return new Asked.Busy(busy.holder(), endsAfter, busy.repeated());
   }
 
   /**
@@ -212,11 +212,13 @@ final class RedisStore implements LockStore {
    * Returns the length of a turn: the TTL of a lock that was handed over, until its new holder
    * renews it. The holder may have died while it waited. It counts its turn from when its last poll
    * was sent; so a turn is the time between polls, that of a slow round trip, and that after which
-   * a silent renewal is sent once more. Without another poll, a waiter keeps its place for as long,
-   * and the time between polls once more.
+   * a silent renewal is sent once more. A client with so many waiters that they poll seldom asks
+   * when one is handed a lock. Without another poll, a waiter keeps its place for as long, and the
+   * time between its polls once more.
    */
   static Duration turnLasts(Duration storeTimeout) {
-    Duration turn = RECHECK_AFTER.plus(Hedging.silentAfter(storeTimeout).multipliedBy(2));
+    Duration turn =
+        Inbox.RECHECK_AFTER_MIN.plus(Hedging.silentAfter(storeTimeout).multipliedBy(2));
     return Collections.max(List.of(TURN_LASTS_MIN, turn));
   }
 

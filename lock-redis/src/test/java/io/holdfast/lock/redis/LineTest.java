@@ -323,19 +323,60 @@ class LineTest {
   }
 
   @Test
+  void aClientWithManyWaitersPollsSeldomForEachAndItsPlacesLiveForAsLong() throws Exception {
+    int many = 200;
+    List<Stores.Waiter> waiters = new ArrayList<>();
+    for (int i = 0; i < many; i++) {
+      LockKey key = Stores.freshKey();
+      assertThat(first.tryAcquire(Stores.claim(key, Duration.ofMinutes(5)))).isPresent();
+      waiters.add(Stores.Waiter.join(second, key));
+    }
+    Stores.Waiter waiter = waiters.get(0);
+    waiter.awaitCall(); // Now it hears.
+
+    Ticket.Waiting waiting = (Ticket.Waiting) waiter.ticket().poll();
+
+    Duration atMostFiftyASecond = Duration.ofMillis(20L * many);
+    assertThat(waiting.recheckAfter()).isEqualTo(atMostFiftyASecond);
+    String place = redis.lindex(Stored.keyOf(waiter.claim().key().name()), 1);
+    long aliveUntilMillis = Long.parseLong(place.split("\\|", 3)[1]);
+    assertThat(aliveUntilMillis)
+        .isGreaterThan(
+            System.currentTimeMillis() + atMostFiftyASecond.plusSeconds(1).toMillis());
+    for (Stores.Waiter each : waiters) {
+      each.ticket().close();
+    }
+  }
+
+  @Test
+  void aWaiterPollsAtOnceWhenMessagesComeNoMore() throws Exception {
+    HostAndPort server = Stores.Shared.SERVER.address();
+    LockKey key = Stores.freshKey();
+    try (FaultProxy way = FaultProxy.open(server.getHost(), server.getPort());
+        RedisClient through = RedisAccess.client(new HostAndPort(way.host(), way.port()), 4);
+        LockStore store = Stores.open(through)) {
+      assertThat(first.tryAcquire(Stores.claim(key))).isPresent();
+      Stores.Waiter waiter = Stores.Waiter.join(store, key);
+      waiter.awaitHearing();
+      way.refuse();
+      waiter.awaitCall();
+    }
+  }
+
+  @Test
   void aMinimumHoldThatShortensTheTimeLeftIsTold() throws Exception {
     LockKey key = Stores.freshKey();
     Grant held = first.tryAcquire(Stores.claim(key)).orElseThrow();
     Stores.Waiter waiter = Stores.Waiter.join(second, key);
     waiter.awaitHearing();
-    Duration hold = RedisStore.RECHECK_AFTER.minusMillis(200);
+    Duration hold = Inbox.RECHECK_AFTER_MIN.minusMillis(200);
     long beganNanos = System.nanoTime();
     assertThat(first.release(held, hold)).isEqualTo(ReleaseOutcome.RELEASED);
     waiter.awaitCall();
     assertThat(waiter.ticket().handedOver()).isEmpty();
     Ticket.Status status = waiter.ticket().poll();
     if (status instanceof Ticket.Waiting waiting) {
-      assertThat(waiting.recheckAfter()).isLessThan(RedisStore.RECHECK_AFTER);
+      assertThat(waiting.recheckAfter()).isLessThan(Inbox.RECHECK_AFTER_MIN);
       assertThat(waiter.awaitGrant().number()).isGreaterThan(held.number());
     } else {
       // It polled only when the hold was over.
