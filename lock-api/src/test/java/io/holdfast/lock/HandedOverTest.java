@@ -112,11 +112,20 @@ class HandedOverTest extends EngineTest {
 
   @Test
   void halfOfTheStoreTimeoutIsEnoughForIt() throws Exception {
+    startsOnlyWithMoreThan(STORE_TIMEOUT.dividedBy(2));
+  }
+
+  @Test
+  void withAShortStoreTimeoutTwoSecondsAreEnoughSoThatAPauseDoesNotCostIt() throws Exception {
+    client(builder -> builder.storeTimeout(Duration.ofMillis(100)));
+    startsOnlyWithMoreThan(Duration.ofSeconds(2));
+  }
+
+  private void startsOnlyWithMoreThan(Duration enough) throws Exception {
     Duration validFor = Duration.ofSeconds(10);
     store.tellOfHandOvers(validFor);
-    Duration lastMoment = validFor
-        .minus(validFor.dividedBy(50)) // taken off for the clocks
-        .minus(STORE_TIMEOUT.dividedBy(2));
+    Duration lastMoment =
+        validFor.minus(validFor.dividedBy(50)).minus(enough); // Some is taken off for the clocks.
     Lease lease =
         handedOverAfter(lastMoment.minusMillis(1), LockOptions.defaults()).result();
     assertThat(store.count(POLL)).isZero();

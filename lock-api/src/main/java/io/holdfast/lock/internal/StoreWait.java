@@ -22,10 +22,13 @@ final class StoreWait implements Runnable {
   private static final int PROMPT_DIVISOR = 10;
 
   /**
-   * The store timeout divided by this is enough time for a renewal, which begins at once: its
-   * answer may take a third, and then some is left.
+   * The store timeout divided by this is enough time for a grant to be renewed, which begins soon:
+   * the answer may take a third, and then some is left.
    */
   private static final int ENOUGH_DIVISOR = 2;
+
+  /** The least time that is enough: a pause of the process must not cost a lease just got. */
+  private static final long ENOUGH_NANOS_MIN = 2_000_000_000;
 
   private final EngineClient client;
   private final Request request;
@@ -120,7 +123,7 @@ final class StoreWait implements Runnable {
   /** Whether the grant has half of its time left, or enough to be renewed. */
   private boolean isFresh(Grant grant) {
     long validForNanos = Math.min(Nanos.of(request.options().ttl()), Nanos.of(grant.validFor()));
-    long enoughNanos = client.storeTimeoutNanos() / ENOUGH_DIVISOR;
+    long enoughNanos = Math.max(ENOUGH_NANOS_MIN, client.storeTimeoutNanos() / ENOUGH_DIVISOR);
     Validity validity =
         Validity.of(asked, validForNanos, asked.nanos() + Nanos.FOREVER, asked.nanos());
     ClockReading now = time.read();

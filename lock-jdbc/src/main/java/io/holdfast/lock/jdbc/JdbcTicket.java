@@ -18,10 +18,10 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>A lock that was handed over belongs to the waiter even before it accepts it. If the
  * {@link Poller} found the hand-over, the time left is what the row says, counted from before it
- * polled. A notification says when that time ends by the database's clock, and so does the last
- * poll what that clock showed: the difference counts from before that poll. Before the first poll
- * it is only known that the hand-over came after the waiter joined, since it found the waiter's
- * row: {@link Dialect#HANDED_OVER_MICROS} count from before that.
+ * polled. A notification says when that time ends by the database's clock, and the last poll read
+ * that clock: the difference counts from before that poll. Before the first poll it is only known
+ * that the hand-over came after the waiter joined, since it found the waiter's row:
+ * {@link Dialect#HANDED_OVER_MICROS} count from before that.
  *
  * <p>A time that counts from before the ticket's last request is no grant, but only a reason to
  * ask: the engine looks for a sleep of the machine from that request on.
@@ -76,9 +76,9 @@ final class JdbcTicket implements Ticket {
   }
 
   /**
-   * What the database's clock showed.
+   * A reading of the database's clock.
    *
-   * @param afterNanos a time after which it showed that
+   * @param afterNanos a time after which it was read
    */
   private record DatabaseClock(long micros, long afterNanos) {}
 

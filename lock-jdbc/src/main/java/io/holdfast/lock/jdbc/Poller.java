@@ -43,8 +43,8 @@ final class Poller implements AutoCloseable {
   private static final long SAY_ALIVE_NANOS_MAX = TimeUnit.SECONDS.toNanos(2);
 
   /**
-   * The time after which a waiter has been reported again. A report is sent after a poll, so it may
-   * arrive two polls later than it is due.
+   * The time after which a waiter has been reported again. A report that is not due after one poll
+   * may be sent after the next: an announcement, a pause and that poll later.
    */
   private static final long SAID_ALIVE_NANOS = TimeUnit.SECONDS.toNanos(3);
 
@@ -320,15 +320,11 @@ final class Poller implements AutoCloseable {
     return toDelete.stream().limit(Dialect.BATCH_MAX).toList();
   }
 
-  /**
-   * Polls for these waiters, in as many statements as that takes, and then reports that they are
-   * alive: on a slow network, what comes before a poll delays a hand-over.
-   */
+  /** Polls for these waiters, in as many statements as that takes. */
   private void pollSafely(List<JdbcTicket> due) {
     for (int from = 0; from < due.size(); from += Dialect.BATCH_MAX) {
       pollBatchSafely(due.subList(from, Math.min(due.size(), from + Dialect.BATCH_MAX)));
     }
-    sayAliveSafely();
   }
 
   /** Polls. A failure wakes the waiters: each asks by itself, and fails if the database does. */
@@ -387,6 +383,7 @@ final class Poller implements AutoCloseable {
 
   private void poll(List<JdbcTicket> due) throws StoreException {
     Map<String, Standing> byOwnerId = new HashMap<>();
+    long beganNanos = time.nanos();
     Polled polled = database.onOwnConnection(
         database.deadline(), c -> new Polled(time.nanos(), dialect.readStandings(c, stored(due))));
     for (Standing standing : polled.standings()) {
@@ -398,8 +395,8 @@ final class Poller implements AutoCloseable {
     boolean notified = listener != null && listener.listening;
     synchronized (this) {
       long now = time.nanos();
-      sayAliveNanos = Math.max(
-          0, Math.min(SAY_ALIVE_NANOS_MAX, SAID_ALIVE_NANOS - 2 * (now - polled.beforeNanos())));
+      sayAliveNanos =
+          Math.max(0, Math.min(SAY_ALIVE_NANOS_MAX, SAID_ALIVE_NANOS - 2 * (now - beganNanos)));
       for (JdbcTicket waiter : due) {
         if (!waiters.contains(waiter)) {
           continue; // It got the lock, or left, during the query.
@@ -439,6 +436,9 @@ final class Poller implements AutoCloseable {
       database.expireOwnConnection();
     }
     woken.forEach(waiter -> waiter.wakeUp.run());
+    // After the poll, since on a slow network all that comes before it delays a hand-over; and
+    // before the announcement, since the time for it may be over after that.
+    sayAliveSafely();
     if (announces) {
       database.onOwnConnection(
           database.deadline(), c -> dialect.announce(c, List.copyOf(unannounced)));

@@ -95,9 +95,8 @@ class HandedOverTest {
       throws Exception {
     HandMovedTime time = new HandMovedTime();
     try (HikariDataSource pool = server.pool(4);
-        JdbcStore holder = Stores.open(pool);
         JdbcStore store = Stores.open(pool, time)) {
-      JdbcTicket waiter = handedOver(holder, store, freshKey());
+      JdbcTicket waiter = unpolled(store, claim(freshKey()));
 
       time.pass(HANDED_OVER.minusMillis(1));
       waiter.noteNotification(7, 0);
@@ -131,7 +130,7 @@ class HandedOverTest {
   }
 
   @EachServer
-  void newsAreWorthWhatWasLeftByTheDatabasesClockWhenThatWasLastSeen(Server server)
+  void newsAreWorthWhatWasLeftByTheDatabasesClockWhenThatWasLastRead(Server server)
       throws Exception {
     HandMovedTime time = new HandMovedTime();
     LockKey key = freshKey();
@@ -139,18 +138,18 @@ class HandedOverTest {
         JdbcStore holder = Stores.open(pool);
         JdbcStore store = Stores.open(pool, time)) {
       assertThat(holder.tryAcquire(claim(key))).isPresent();
-      JdbcTicket waiter = (JdbcTicket) join(store, claim(key));
-      long seenNanos = time.nanos();
+      JdbcTicket waiter = unpolled(store, claim(key));
+      long readNanos = time.nanos();
       time.pass(Duration.ofMillis(1));
       assertThat(waiter.poll()).isInstanceOf(Ticket.Waiting.class);
-      long seenMicros = 1_000_000_000;
-      long untilMicros = seenMicros + TimeUnit.SECONDS.toMicros(3);
+      long readMicros = 1_000_000_000;
+      long untilMicros = readMicros + TimeUnit.SECONDS.toMicros(3);
 
-      waiter.noteClock(seenMicros, seenNanos);
+      waiter.noteClock(readMicros, readNanos);
       waiter.noteNotification(7, untilMicros);
-      assertThat(waiter.handedOver()).as("seen before it asked").isEmpty();
+      assertThat(waiter.handedOver()).as("read before it asked").isEmpty();
 
-      waiter.noteClock(seenMicros, time.nanos());
+      waiter.noteClock(readMicros, time.nanos());
       waiter.noteNotification(7, untilMicros);
       assertThat(waiter.handedOver().orElseThrow().validFor()).isEqualTo(Duration.ofSeconds(3));
     }
@@ -169,13 +168,11 @@ class HandedOverTest {
       Stores.await("notifications arrive", () -> listener.listening);
       time.pass(HANDED_OVER);
       assertThat(waiter.poll()).isInstanceOf(Ticket.Waiting.class);
-      int polls = waiter.pace.polls;
+      int polls = polls(store, waiter);
       Stores.await("it is polled for, and then again", () -> {
         time.pass(Duration.ofSeconds(1));
         Stores.pause(Duration.ofMillis(20)); // The poller's thread looks every 10 ms.
-        synchronized (store.poller) {
-          return waiter.pace.polls >= polls + 2;
-        }
+        return polls(store, waiter) >= polls + 2;
       });
 
       assertThat(holder.release(before, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
@@ -277,11 +274,7 @@ class HandedOverTest {
       Grant before = holder.tryAcquire(claim(key)).orElseThrow();
       JdbcTicket waiter = (JdbcTicket) join(store, claim(key));
       time.pass(Duration.ofSeconds(4));
-      Stores.await("it is polled for", () -> {
-        synchronized (store.poller) {
-          return waiter.pace.polls > 0;
-        }
-      });
+      Stores.await("it is polled for", () -> polls(store, waiter) > 0);
       Stores.expire(server, before);
 
       synchronized (store.poller) { // It sees no more.
@@ -313,6 +306,12 @@ class HandedOverTest {
     }
   }
 
+  private static int polls(JdbcStore store, JdbcTicket waiter) {
+    synchronized (store.poller) {
+      return waiter.pace.polls;
+    }
+  }
+
   private static boolean isPolling() {
     return Thread.getAllStackTraces().keySet().stream()
         .anyMatch(thread -> thread.getName().equals("holdfast-test-poller"));
@@ -333,6 +332,11 @@ class HandedOverTest {
     JdbcTicket waiter = (JdbcTicket) join(store, claim(key));
     assertThat(holder.release(before, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
     return waiter;
+  }
+
+  /** A waiter of which the poller does not know until it asks. */
+  private static JdbcTicket unpolled(JdbcStore store, Claim claim) {
+    return new JdbcTicket(store, store.time.nanos(), claim, Keys.stored(claim), 1, () -> {});
   }
 
   private static Grant takenAfterTheTurnLapsed(Server server, JdbcStore store, LockKey key)

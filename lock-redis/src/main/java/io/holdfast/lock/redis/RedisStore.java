@@ -44,7 +44,10 @@ final class RedisStore implements LockStore {
   private final Duration numbersKept;
   private final @Nullable Replicas replicas;
   private final Duration storeTimeout;
-  private final Duration turnLasts;
+
+  /** The least length of a turn: for how long a hand-over certainly stands. */
+  private final Duration turnLastsMin;
+
   final Server server;
   final Inbox inbox;
 
@@ -59,7 +62,7 @@ final class RedisStore implements LockStore {
     this.numbersKept = numbersKept;
     this.replicas = replicas;
     this.storeTimeout = settings.storeTimeout();
-    this.turnLasts = turnLasts(storeTimeout);
+    this.turnLastsMin = turnLasts(storeTimeout, Inbox.RECHECK_AFTER_MIN);
     String threadName = "holdfast-" + settings.clientName();
     this.server = new Server(primaries, storeTimeout, threadName);
     this.inbox = new Inbox(
@@ -152,10 +155,11 @@ final class RedisStore implements LockStore {
    */
   Asked askOrQueue(Claim claim, QueueTicket ticket, long poll, Duration nextPollAfter)
       throws StoreException {
+    Duration turn = turnLasts(storeTimeout, nextPollAfter);
     String place = "%s|%s|%s|%s"
         .formatted(
-            turnLasts.plus(nextPollAfter).toMillis(), // its place, without another poll
-            Keys.millisUp(turnLasts(claim)),
+            turn.plus(nextPollAfter).toMillis(), // its place, without another poll
+            Keys.millisUp(Collections.min(List.of(claim.ttl(), turn))),
             poll,
             inbox.channel);
     // Registered before the server can send it a message.
@@ -201,24 +205,20 @@ final class RedisStore implements LockStore {
       return Optional.empty();
     }
     inbox.forget(claim.ownerId());
-    return Optional.of(new RedisGrant(claim, news.number(), news.permit(), turnLasts(claim), this));
-  }
-
-  private Duration turnLasts(Claim claim) {
-    return Collections.min(List.of(claim.ttl(), turnLasts));
+    Duration validFor = Collections.min(List.of(claim.ttl(), turnLastsMin));
+    return Optional.of(new RedisGrant(claim, news.number(), news.permit(), validFor, this));
   }
 
   /**
    * Returns the length of a turn: the TTL of a lock that was handed over, until its new holder
    * renews it. The holder may have died while it waited. It counts its turn from when its last poll
-   * was sent; so a turn is the time between polls, that of a slow round trip, and that after which
-   * a silent renewal is sent once more. A client with so many waiters that they poll seldom asks
-   * when one is handed a lock. Without another poll, a waiter keeps its place for as long, and the
-   * time between its polls once more.
+   * was sent, and finds out at the next one if the message is lost; so a turn is the time between
+   * polls, that of a slow round trip, and that after which a silent renewal is sent once more.
+   * Without another poll, a waiter keeps its place for as long, and the time between polls once
+   * more.
    */
-  static Duration turnLasts(Duration storeTimeout) {
-    Duration turn =
-        Inbox.RECHECK_AFTER_MIN.plus(Hedging.silentAfter(storeTimeout).multipliedBy(2));
+  static Duration turnLasts(Duration storeTimeout, Duration nextPollAfter) {
+    Duration turn = nextPollAfter.plus(Hedging.silentAfter(storeTimeout).multipliedBy(2));
     return Collections.max(List.of(TURN_LASTS_MIN, turn));
   }
 

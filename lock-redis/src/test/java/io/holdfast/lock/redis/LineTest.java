@@ -35,6 +35,9 @@ class LineTest {
   /** Of two scripts, which are commands themselves; docs/benchmarks tells of it. */
   private static final int COMMANDS_PER_CYCLE = 9;
 
+  private static final Duration TURN_LASTS =
+      RedisStore.turnLasts(Stores.STORE_TIMEOUT, Inbox.RECHECK_AFTER_MIN);
+
   private RedisClient redis;
   private LockStore first;
   private LockStore second;
@@ -126,10 +129,9 @@ class LineTest {
     assertThat(next.number())
         .isGreaterThan(held.number())
         .isEqualTo(first.inspect(key).orElseThrow().number());
-    assertThat(next.validFor()).isEqualTo(RedisStore.turnLasts(Stores.STORE_TIMEOUT));
+    assertThat(next.validFor()).isEqualTo(TURN_LASTS);
     assertThat(second.renew(List.of(next))).containsExactly(new Renewal.Renewed(Stores.TTL));
-    assertThat(first.inspect(key).orElseThrow().remaining())
-        .isGreaterThan(RedisStore.turnLasts(Stores.STORE_TIMEOUT));
+    assertThat(first.inspect(key).orElseThrow().remaining()).isGreaterThan(TURN_LASTS);
     assertThat(second.release(next, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
   }
 
@@ -236,8 +238,7 @@ class LineTest {
     Stores.Waiter alive = Stores.Waiter.join(third, key);
     assertThat(first.release(held, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
     // It was given the lock, and does not claim it.
-    assertThat(first.inspect(key).orElseThrow().remaining())
-        .isLessThanOrEqualTo(RedisStore.turnLasts(Stores.STORE_TIMEOUT));
+    assertThat(first.inspect(key).orElseThrow().remaining()).isLessThanOrEqualTo(TURN_LASTS);
     assertThat(alive.awaitGrant().number()).isGreaterThan(held.number());
     // If it wakes up after all, it stands in line again.
     assertThat(dead.ticket().poll()).isInstanceOf(Ticket.Waiting.class);
@@ -323,7 +324,8 @@ class LineTest {
   }
 
   @Test
-  void aClientWithManyWaitersPollsSeldomForEachAndItsPlacesLiveForAsLong() throws Exception {
+  void aClientWithManyWaitersPollsSeldomForEachAndItsPlacesAndTurnsLastForLonger()
+      throws Exception {
     int many = 200;
     List<Stores.Waiter> waiters = new ArrayList<>();
     for (int i = 0; i < many; i++) {
