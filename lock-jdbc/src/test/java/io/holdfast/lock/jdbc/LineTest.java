@@ -23,6 +23,7 @@ import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.FutureTask;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
@@ -108,6 +109,30 @@ class LineTest {
       deaf.ticket.close();
 
       assertThat(next.awaitGrant().number()).isGreaterThan(grant.number());
+    }
+  }
+
+  @EachServer
+  void aWaiterThatIsJustLeavingIsHandedNothing(Server server) throws Exception {
+    LockKey key = freshKey();
+    try (Line line = new Line(server, 2);
+        Connection leaving = server.connect()) {
+      Grant grant = line.stores.get(0).tryAcquire(claim(key)).orElseThrow();
+      Waiting.join(line.stores.get(1), key);
+      leaving.setAutoCommit(false);
+      try (PreparedStatement leave =
+          Stores.prepare(leaving, server, key, "DELETE FROM holdfast_lock_waiter WHERE name = ?")) {
+        assertThat(leave.executeUpdate()).isEqualTo(1);
+      }
+      FutureTask<ReleaseOutcome> released =
+          new FutureTask<>(() -> line.stores.get(0).release(grant, Duration.ZERO));
+      new Thread(released).start();
+      // So that the release meets the row before the waiter is gone.
+      Stores.pause(Duration.ofMillis(500));
+      leaving.commit();
+
+      assertThat(released.get(1, TimeUnit.MINUTES)).isEqualTo(ReleaseOutcome.RELEASED);
+      assertThat(line.stores.get(0).tryAcquire(claim(key))).isPresent();
     }
   }
 

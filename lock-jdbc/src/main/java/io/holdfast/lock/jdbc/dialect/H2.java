@@ -44,6 +44,8 @@ public final class H2 extends Dialect {
             expires_at = CASE WHEN CAST(:hold AS BIGINT) = 0 THEN 0 ELSE {now} + :hold END
           WHERE {unlocked}
           """.replace("{unlocked}", unlocked("owner = :owner AND number = :number AND {unwanted}"));
+      // Locks the waiters' rows; so one that leaves is either not found, or finds that it has the
+      // lock.
       case HAND_OVER ->
         """
           UPDATE {table} l
@@ -59,7 +61,8 @@ public final class H2 extends Dialect {
           WHERE {unlocked}
           """.replace("{unlocked}", unlocked("{condition}"))
             .replaceAll(
-                "\\{first (\\w+)}", "(SELECT a.$1 {line} AND {hold} = 0 ORDER BY a.place LIMIT 1)")
+                "\\{first (\\w+)}",
+                "(SELECT a.$1 {line} AND {hold} = 0 ORDER BY a.place LIMIT 1 FOR UPDATE)")
             .replace("{hold}", "CAST(:hold AS BIGINT)");
       case FIRST_OR_FAIL, FIRST_UNLOCKED -> "";
       case JOIN -> """
