@@ -389,4 +389,35 @@ public abstract class HygieneRules extends RuleTest {
     lease.close();
     fixed.close();
   }
+
+  @Rule("L-10.12")
+  @Requires(Capability.FAULTS)
+  @Test
+  void waitingThreadsHaveAFewConnectionsAndAskRarelyHoweverManyTheyAre() {
+    int threads = 150;
+    Link link = link();
+    LockClient client =
+        client(link, builder -> builder.storeTimeout(LONG.dividedBy(2)).defaultOptions(lasting()));
+    LockClient holder = patientClient();
+    List<Lease> held = new ArrayList<>();
+    List<Worker<Boolean>> waiting = new ArrayList<>();
+    for (int i = 0; i < threads; i++) {
+      Lease lease = take(holder.get(freshName()));
+      held.add(lease);
+      waiting.add(startStep(() -> client.get(lease.name()).lock().close()));
+    }
+    waiting.forEach(RuleTest::awaitWaiting);
+    long before = link.requests();
+    long start = System.nanoTime();
+    pause(Duration.ofSeconds(4));
+    long requests = link.requests() - before;
+    assertThat(1_000 * requests / since(start).toMillis())
+        .as("requests a second while %s threads wait for as many names", threads)
+        .isLessThan(threads / 2);
+    assertThat(link.connectionsMade())
+        .as("connections of %s threads that wait for as many names", threads)
+        .isLessThan(threads / 2);
+    held.forEach(Lease::close);
+    waiting.forEach(worker -> worker.get(LONG));
+  }
 }

@@ -12,6 +12,8 @@ import io.holdfast.lock.tck.broken.Decorator.Bug;
 import io.holdfast.lock.tck.fault.Link;
 import io.holdfast.lock.tck.fault.StoreLink;
 import io.holdfast.lock.tck.memory.InMemoryFixture;
+import java.util.Collections;
+import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -27,6 +29,8 @@ final class BrokenFixture extends InMemoryFixture {
   private UnaryOperator<LockClient> clientBug = client -> client;
   private Consumer<LockClientBuilder<?>> settingsBug = builder -> {};
   private UnaryOperator<GuardedWrites> guardBug = writes -> writes;
+  private UnaryOperator<Link> linkBug = link -> link;
+  private final Map<Link, StoreLink> links = Collections.synchronizedMap(new IdentityHashMap<>());
 
   /** Puts a bug into the store itself: behind the link, and behind what watches the store. */
   static BrokenFixture store(Function<LockStore, LockStore> bug) {
@@ -58,6 +62,14 @@ final class BrokenFixture extends InMemoryFixture {
   private static BrokenFixture client(UnaryOperator<LockClient> bug) {
     BrokenFixture fixture = new BrokenFixture();
     fixture.clientBug = bug;
+    return fixture;
+  }
+
+  /** Makes a connection for each request. */
+  static BrokenFixture withoutPool() {
+    BrokenFixture fixture = new BrokenFixture();
+    fixture.linkBug = link ->
+        Decorator.with(Link.class, link, "connectionsMade", (real, none, call) -> real.requests());
     return fixture;
   }
 
@@ -111,9 +123,17 @@ final class BrokenFixture extends InMemoryFixture {
   }
 
   @Override
+  public Link newLink() {
+    StoreLink link = new StoreLink();
+    Link shown = linkBug.apply(link);
+    links.put(shown, link);
+    return shown;
+  }
+
+  @Override
   public LockClientBuilder<?> newClient(Link link) {
     return new TappedBuilder(
-        settings -> ((StoreLink) link).through(openStore(settings), settings.storeTimeout()),
+        settings -> links.get(link).through(openStore(settings), settings.storeTimeout()),
         engineBug::apply);
   }
 

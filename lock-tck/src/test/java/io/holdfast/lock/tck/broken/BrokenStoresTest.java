@@ -980,6 +980,41 @@ class BrokenStoresTest {
         })));
   }
 
+  @Test
+  void aStoreThatOpensAConnectionForEachLateAnswerIsCaught() {
+    assertCaught(
+        "L-9.7 aStoreThatAnswersLateCostsTimeAndNothingElse",
+        "connections that were opened since answers came late",
+        BrokenFixture.withoutPool());
+  }
+
+  @Test
+  void aConnectionForEachThreadThatWaitsIsCaught() {
+    assertCaught(
+        "L-10.12 waitingThreadsHaveAFewConnectionsAndAskRarelyHoweverManyTheyAre",
+        "connections of 150 threads",
+        BrokenFixture.withoutPool());
+  }
+
+  @Test
+  void aPollOfEachThreadThatWaitsIsCaught() {
+    Duration often = Duration.ofMillis(500);
+    assertCaught(
+        "L-10.12 waitingThreadsHaveAFewConnectionsAndAskRarelyHoweverManyTheyAre",
+        "requests a second",
+        engine(in("acquireOrQueue", (LockStore real, Claim claim, Runnable wakeUp) -> {
+          Acquisition acquisition = real.acquireOrQueue(claim, wakeUp);
+          return acquisition instanceof Acquisition.Queued queued
+              ? new Acquisition.Queued(
+                  Decorator.with(Ticket.class, queued.ticket(), "poll", (ticket, none, call) -> {
+                    Ticket.Status status = ticket.poll();
+                    return status instanceof Ticket.Waiting ? new Ticket.Waiting(often) : status;
+                  }),
+                  often)
+              : acquisition;
+        })));
+  }
+
   // ---- close, and the kit itself
 
   @Test
