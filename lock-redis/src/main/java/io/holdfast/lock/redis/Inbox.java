@@ -37,6 +37,7 @@ final class Inbox implements AutoCloseable {
   static final Duration RECHECK_AFTER_MIN = Duration.ofMillis(1_500);
 
   private static final Duration RECHECK_AFTER_PER_WAITER = Duration.ofMillis(20);
+  private static final Duration RECHECK_AFTER_PER_UNTOLD_WAITER = Duration.ofMillis(5);
 
   /** The time for which a connection stays open though nobody waits. */
   private static final Duration UNUSED_MAX = Duration.ofMinutes(1);
@@ -85,14 +86,13 @@ final class Inbox implements AutoCloseable {
 
   /**
    * Returns the time after which a waiter polls if no message comes. Together, the waiters of a
-   * client poll at most 50 times a second, except while messages don't come.
+   * client poll at most 50 times a second; 200 times while no message can come.
    */
   Duration recheckAfter() {
     Subscription current = subscription;
-    return current == null || !current.subscribed
-        ? RECHECK_AFTER_MIN
-        : Collections.max(
-            List.of(RECHECK_AFTER_MIN, RECHECK_AFTER_PER_WAITER.multipliedBy(waiting.size())));
+    boolean untold = current == null || !current.subscribed;
+    Duration each = untold ? RECHECK_AFTER_PER_UNTOLD_WAITER : RECHECK_AFTER_PER_WAITER;
+    return Collections.max(List.of(RECHECK_AFTER_MIN, each.multipliedBy(waiting.size())));
   }
 
   /**

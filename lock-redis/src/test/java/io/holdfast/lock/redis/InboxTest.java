@@ -3,9 +3,11 @@ package io.holdfast.lock.redis;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
+import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.LockStore;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.TimeSource;
+import io.holdfast.lock.tck.Rule;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
@@ -73,6 +75,26 @@ class InboxTest {
       noMoreThreads.set(false);
       inbox.listen();
       assertThat(started.await(Stores.PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
+    }
+  }
+
+  @Rule("L-10.12")
+  @Test
+  void withoutMessagesWaitersPollMoreOftenAndStillNoMoreThanTwoHundredTimesASecondInAll()
+      throws Exception {
+    Primaries none = key -> {
+      throw new AssertionError("Nobody listens");
+    };
+    try (RedisClient redis = Stores.client();
+        LockStore store = Stores.open(redis);
+        Inbox inbox =
+            new Inbox(none, TimeSource.system(), Stores.STORE_TIMEOUT, "holdfast", Thread::new)) {
+      for (int waiters = 1; waiters <= 1_000; waiters++) {
+        Claim claim = Stores.claim(Stores.freshKey());
+        inbox.expect(claim.ownerId(), new QueueTicket((RedisStore) store, claim, () -> {}));
+        assertThat(inbox.recheckAfter())
+            .isEqualTo(waiters <= 300 ? Inbox.RECHECK_AFTER_MIN : Duration.ofMillis(5L * waiters));
+      }
     }
   }
 

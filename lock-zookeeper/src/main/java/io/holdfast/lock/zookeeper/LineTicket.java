@@ -8,6 +8,7 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import org.apache.zookeeper.Op;
 import org.apache.zookeeper.WatchedEvent;
@@ -31,7 +32,10 @@ final class LineTicket implements Ticket, Watcher {
    * The time to the next poll without a wake-up. An event should never get lost; if one does, it
    * costs this much.
    */
-  static final Duration RECHECK_AFTER = Duration.ofSeconds(15);
+  static final Duration RECHECK_AFTER_MIN = Duration.ofSeconds(15);
+
+  /** The pause grows with the number of waiters, so that ten a second poll, however many wait. */
+  private static final Duration RECHECK_AFTER_PER_WAITER = Duration.ofMillis(100);
 
   /**
    * The most listings that one poll evaluates. All nodes before ours may be leaving at once; if so
@@ -45,6 +49,7 @@ final class LineTicket implements Ticket, Watcher {
   private final OwnNode node;
   private final Runnable wakeUp;
   private final AtomicReference<@Nullable Watched> watched = new AtomicReference<>();
+  private final AtomicBoolean waits = new AtomicBoolean(true);
   private volatile @Nullable Listing listingByEvent;
   private volatile @Nullable String holder;
 
@@ -62,6 +67,7 @@ final class LineTicket implements Ticket, Watcher {
     this.store = store;
     this.node = node;
     this.wakeUp = wakeUp;
+    store.waiting.incrementAndGet();
   }
 
   @Override
@@ -152,7 +158,7 @@ final class LineTicket implements Ticket, Watcher {
     store.trust.noteAnswered(request);
     found.requireOk();
     if (stillThere) {
-      return new Waiting(RECHECK_AFTER);
+      return new Waiting(recheckAfter());
     }
     return takeOrWatch(zk, listLine(zk, deadline), store.trust.left(zk), deadline);
   }
@@ -209,9 +215,9 @@ final class LineTicket implements Ticket, Watcher {
         // No watch tells when a mark or our session is gone, so this waiter asks again soon.
         return rest.isZero()
             ? take(zk, trusted, deadline)
-            : new Waiting(Collections.min(List.of(rest, RECHECK_AFTER)));
+            : new Waiting(Collections.min(List.of(rest, recheckAfter())));
       } else if (watch(zk, line, index, deadline)) {
-        return new Waiting(RECHECK_AFTER);
+        return new Waiting(recheckAfter());
       } else if (listings == LISTINGS_MAX) {
         return new Waiting(POLL_AGAIN_AFTER);
       }
@@ -228,7 +234,23 @@ final class LineTicket implements Ticket, Watcher {
     SessionTrust.Lifetime lives = SessionTrust.isEnough(zk, trusted)
         ? trusted
         : store.confirmer.confirm(List.of(node), deadline).get(node);
-    return lives == null ? endAsGone() : new Granted(store.grant(zk, node, lives, deadline));
+    if (lives == null) {
+      return endAsGone();
+    }
+    Granted granted = new Granted(store.grant(zk, node, lives, deadline));
+    endWait();
+    return granted;
+  }
+
+  private Duration recheckAfter() {
+    return Collections.max(
+        List.of(RECHECK_AFTER_MIN, RECHECK_AFTER_PER_WAITER.multipliedBy(store.waiting.get())));
+  }
+
+  private void endWait() {
+    if (waits.getAndSet(false)) {
+      store.waiting.decrementAndGet();
+    }
   }
 
   /** Watches the node before ours; false if it has just gone. */
@@ -264,6 +286,7 @@ final class LineTicket implements Ticket, Watcher {
 
   /** Removes the watch, and has the node deleted as soon as possible. */
   void forget() {
+    endWait();
     node.abandon();
     Watched last = watched.getAndSet(null);
     if (last != null && last.zk().getState().isAlive()) {

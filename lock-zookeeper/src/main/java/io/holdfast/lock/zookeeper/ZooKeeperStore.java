@@ -23,6 +23,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.api.BackgroundCallback;
@@ -43,6 +44,10 @@ final class ZooKeeperStore implements LockStore {
   final OwnNodes nodes;
   final Marks marks;
   final Confirmer confirmer;
+
+  /** The number of tickets that wait. */
+  final AtomicInteger waiting = new AtomicInteger();
+
   private final CuratorFramework framework;
   private final TimeSource time;
   private final SessionWatch watch;

@@ -716,11 +716,34 @@ class StoreTest extends ServerTest {
     Grant grant = Stores.take(store, Stores.claim(name, Stores.TTL, hold));
     store.release(grant, hold);
     Acquisition.Queued queued = Stores.queue(other, Stores.claim(name), () -> {});
-    assertThat(queued.recheckAfter()).isEqualTo(LineTicket.RECHECK_AFTER);
-    assertThat(queued.ticket().poll()).isEqualTo(new Ticket.Waiting(LineTicket.RECHECK_AFTER));
+    assertThat(queued.recheckAfter()).isEqualTo(LineTicket.RECHECK_AFTER_MIN);
+    assertThat(queued.ticket().poll()).isEqualTo(new Ticket.Waiting(LineTicket.RECHECK_AFTER_MIN));
     assertThat(store.forceRelease(grant.claim().key(), grant.number())).isTrue();
     Grant next = ((Ticket.Granted) queued.ticket().poll()).grant();
     other.release(next, Duration.ZERO);
+  }
+
+  @Rule("L-10.12")
+  @Test
+  void theMoreThreadsWaitTheMoreRarelyEachOfThemAsks() throws Exception {
+    ZooKeeperStore other = closeLater(Stores.open(openFramework()));
+    String name = Stores.freshName();
+    Grant grant = Stores.take(store, Stores.claim(name));
+    Acquisition.Queued first = Stores.queue(other, Stores.claim(name), () -> {});
+    assertThat(first.recheckAfter()).isEqualTo(LineTicket.RECHECK_AFTER_MIN);
+    List<Ticket> others = new ArrayList<>();
+    for (int i = 0; i < 299; i++) {
+      others.add(Stores.queue(other, Stores.claim(name), () -> {}).ticket());
+    }
+    assertThat(first.ticket().poll()).isEqualTo(new Ticket.Waiting(Duration.ofSeconds(30)));
+
+    for (Ticket ticket : others) {
+      ticket.close();
+    }
+    store.release(grant, Duration.ZERO);
+    Stores.eventually(
+        "the first has the lock", () -> first.ticket().poll() instanceof Ticket.Granted);
+    assertThat(other.waiting).hasValue(0);
   }
 
   @Rule("L-7.5")

@@ -31,7 +31,7 @@ class WatchTest extends ServerTest {
 
   private void awaitWakeUp(String what) throws InterruptedException {
     // Sooner than the waiter would look by itself.
-    assertThat(wakeUps.poll(LineTicket.RECHECK_AFTER.toMillis() / 2, TimeUnit.MILLISECONDS))
+    assertThat(wakeUps.poll(LineTicket.RECHECK_AFTER_MIN.toMillis() / 2, TimeUnit.MILLISECONDS))
         .as(what)
         .isNotNull();
   }
