@@ -52,6 +52,7 @@ final class Main {
           replays = true;
         }
         case "--wrong" -> wrong = Wrong.byOption(args.pop());
+        case "--rtt" -> System.setProperty("holdfast.rtt", args.pop()); // read by each Link
         case "--keep" -> keep = true;
         case "--plan" -> planOnly = true;
         default -> throw new IllegalArgumentException("no such option: " + option);

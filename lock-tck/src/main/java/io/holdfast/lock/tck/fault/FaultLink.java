@@ -17,6 +17,9 @@ import java.util.function.Supplier;
  * link; {@link #wake} is called whenever any of it changes.
  */
 abstract class FaultLink implements Link {
+  /** Half a round trip, which each message takes beside the faults. */
+  private final long wayNanos = Link.roundTrip().dividedBy(2).toNanos();
+
   final ReentrantLock lock = new ReentrantLock();
   final Condition changed = lock.newCondition();
   // All fields below are guarded by the lock.
@@ -36,7 +39,7 @@ abstract class FaultLink implements Link {
 
   /** Returns the delay; to be called under the lock. */
   final long delayNanos(Direction direction) {
-    return delayNanos.getOrDefault(direction, 0L);
+    return wayNanos + delayNanos.getOrDefault(direction, 0L);
   }
 
   @Override

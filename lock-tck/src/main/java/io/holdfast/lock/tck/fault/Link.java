@@ -10,6 +10,15 @@ import java.time.Duration;
  */
 public interface Link extends AutoCloseable {
 
+  /**
+   * Returns the round trip of the network that new links imitate, beside all faults: the system
+   * property {@code holdfast.rtt}, in milliseconds, or zero. Where it is not zero, the kit's
+   * clients are all behind a link, except those with a tap and those of child processes.
+   */
+  static Duration roundTrip() {
+    return Duration.ofMillis(Integer.getInteger("holdfast.rtt", 0));
+  }
+
   /** The directions of messages. */
   enum Direction {
     /** From the client to the server. */

@@ -143,7 +143,7 @@ public abstract class HygieneRules extends RuleTest {
     Map<String, Long> before = fixture().leftovers();
     LockClient client = client();
     LockClient other = client();
-    int threadsBefore = Thread.activeCount();
+    long threadsBefore = threads();
     for (int i = 0; i < NAMES; i++) {
       String name = freshName();
       Lease lease = take(client.get(name));
@@ -153,7 +153,7 @@ public abstract class HygieneRules extends RuleTest {
       }
       lease.close();
     }
-    assertThat(Thread.activeCount()).as("threads").isLessThan(threadsBefore + 20);
+    assertThat(threads()).as("threads").isLessThan(threadsBefore + 20);
     client.close();
     other.close();
     eventually("the store keeps no more than before: " + before, ttl().plus(slack()), () -> {
@@ -161,6 +161,13 @@ public abstract class HygieneRules extends RuleTest {
       return after.entrySet().stream()
           .allMatch(one -> one.getValue() <= before.getOrDefault(one.getKey(), 0L));
     });
+  }
+
+  /** Returns the number of threads, without those of links. */
+  private static long threads() {
+    return Thread.getAllStackTraces().keySet().stream()
+        .filter(thread -> !thread.getName().startsWith("fault-proxy-"))
+        .count();
   }
 
   @Rule("L-10.6")

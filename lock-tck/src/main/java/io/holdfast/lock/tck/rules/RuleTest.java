@@ -17,6 +17,7 @@ import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.LockKind;
 import io.holdfast.lock.spi.LockStore;
 import io.holdfast.lock.spi.StoreException;
+import io.holdfast.lock.tck.Capability;
 import io.holdfast.lock.tck.Fixture;
 import io.holdfast.lock.tck.GuardedWrites;
 import io.holdfast.lock.tck.GuardedWrites.Step;
@@ -180,12 +181,14 @@ public abstract class RuleTest {
 
   /** Opens a client whose default options are {@link #renewed()}. */
   final LockClient client() {
-    return client(fixture().newClient(), builder -> {});
+    return client(builder -> {});
   }
 
   /** Opens a client as {@link #client()} does, with settings of its own. */
   final LockClient client(Consumer<LockClientBuilder<?>> settings) {
-    return client(fixture().newClient(), settings);
+    boolean isFar =
+        !Link.roundTrip().isZero() && fixture().capabilities().contains(Capability.FAULTS);
+    return isFar ? client(link(), settings) : client(fixture().newClient(), settings);
   }
 
   /**
