@@ -4,6 +4,7 @@ import static io.holdfast.lock.consul.Eventually.eventually;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
+import io.holdfast.lock.LeaseLoss;
 import io.holdfast.lock.consul.http.Entry;
 import io.holdfast.lock.consul.http.Json;
 import io.holdfast.lock.consul.line.Countdown;
@@ -13,6 +14,7 @@ import io.holdfast.lock.consul.session.Attempt;
 import io.holdfast.lock.consul.session.ConsulGrant;
 import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.LockKind;
+import io.holdfast.lock.spi.Renewal;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoredHolder;
 import io.holdfast.lock.spi.Ticket;
@@ -105,31 +107,54 @@ class OrphanTest {
     assertThat(next.number()).isGreaterThan(grant.number());
   }
 
-  @Test
-  void aClientThatWroteSinceTheSessionsEndGetsTheLockWhenItFirstAsks() throws Exception {
-    ConsulGrant grant = lost.acquire(OpenStore.claim(name, TTL));
-    ConsulGrant unused = lost.acquire(OpenStore.claim("too-late-" + name, TTL));
-    end(grant.attempt());
-    other.store.release(other.acquire(OpenStore.claim("any-" + name, TTL)), Duration.ZERO);
-    time.by(TTL.minusSeconds(3));
-    assertThat(other.store.tryAcquire(OpenStore.claim("too-late-" + name, TTL))).isEmpty();
-    time.by(Duration.ofSeconds(3));
-    assertThat(isGranted()).isTrue();
+  /** Renews the session of a grant, so that it gets a witness; returns the witness's id. */
+  private String witness(ConsulGrant grant) throws Exception {
+    assertThat(lost.store.renew(List.of(grant))).hasOnlyElementsOfType(Renewal.Renewed.class);
+    String key = "holdfast/session/" + grant.attempt().session().id() + "/witness";
+    eventually("it has a witness", () -> !isGone(key));
+    return http.sessionOf(key);
   }
 
   @Test
-  void aClientThatWritesAllTheTimeStillKnowsItAfterALongTtl() throws Exception {
-    Attempt attempt =
-        lost.acquire(OpenStore.claim(name, Duration.ofMinutes(10))).attempt();
-    Duration ttl = Duration.ofNanos(attempt.session().ttlNanos());
-    end(attempt);
-    Duration step = Duration.ofSeconds(5);
-    for (long i = 0; i <= ttl.dividedBy(step); i++) {
-      ConsulGrant own = other.acquire(OpenStore.claim("own-" + name, Duration.ofHours(2)));
-      other.store.release(own, Duration.ZERO);
-      time.by(step);
-    }
-    assertThat(other.store.tryAcquire(OpenStore.claim(name, ttl))).isPresent();
+  void onceItsSessionAndTheWitnessHaveEndedWhoFirstAsksGetsTheLock() throws Exception {
+    ConsulGrant grant = lost.acquire(OpenStore.claim(name, TTL));
+    String witness = witness(grant);
+    end(grant.attempt());
+    assertThat(isGrantedInPassing()).isFalse();
+    // Destroyed, in place of waiting for its TTL.
+    http.destroySession(witness);
+    assertThat(isGrantedInPassing()).isTrue();
+  }
+
+  @Test
+  void theEndOfTheWitnessAloneFreesNothingAndIsALossOnceTheHolderAsks() throws Exception {
+    ConsulGrant grant = lost.acquire(OpenStore.claim(name, TTL));
+    http.destroySession(witness(grant));
+    assertThat(isGrantedInPassing()).isFalse();
+    assertThat(lost.store.renew(List.of(grant))).hasOnlyElementsOfType(Renewal.Lost.class);
+    assertThat(lost.losses).containsExactly(LeaseLoss.Reason.SESSION_LOST);
+    eventually("the lock is free", this::isGrantedInPassing);
+  }
+
+  @Test
+  void whenTheAgentLeavesThatHasASessionAndItsWitnessNothingIsProved() throws Exception {
+    ConsulGrant grant = lost.acquire(OpenStore.claim(name, TTL));
+    String witness = witness(grant);
+    link.blackhole();
+    letTheNodeLeaveOf(witness);
+    assertThat(http.entries("holdfast/session/" + grant.attempt().session().id()))
+        .hasSize(3)
+        .allMatch(key -> key.session().isEmpty());
+    assertThat(isGrantedInPassing()).isFalse();
+  }
+
+  @Test
+  void aWitnessEndsWhenItsClientIsClosed() throws Exception {
+    String witness = witness(lost.acquire(OpenStore.claim(name, TTL)));
+    assertThat(http.sessions()).contains(witness);
+    lost.close();
+    assertThat(http.sessions()).doesNotContain(witness);
+    assertThat(http.keys("holdfast/m/" + name)).isEmpty();
   }
 
   /** Whether a client that asks once and is closed is granted the lock. */
@@ -216,13 +241,22 @@ class OrphanTest {
     end(lost.acquire(OpenStore.claim(name, TTL)).attempt());
     assertThat(isGrantedInPassing()).isFalse();
     List<Entry> before = countdown();
-    Object session =
-        Json.parse(http.get("/v1/session/info/" + before.get(0).session()).body());
+    letTheNodeLeaveOf(before.get(0).session());
+    assertThat(countdown()).hasSize(2).allMatch(part -> part.session().isEmpty());
+    assertThat(isGrantedInPassing()).isFalse();
+    assertThat(countdown())
+        .as("begun anew")
+        .hasSize(2)
+        .noneMatch(part -> part.session().isEmpty());
+  }
+
+  /** Ends all sessions of a session's node, which is back at once. */
+  private void letTheNodeLeaveOf(String ofSession) throws IOException {
+    Object session = Json.parse(http.get("/v1/session/info/" + ofSession).body());
     String node = (String) ((Map<?, ?>) ((List<?>) session).get(0)).get("Node");
     Map<?, ?> known =
         (Map<?, ?>) ((List<?>) Json.parse(http.get("/v1/catalog/nodes").body())).get(0);
     http.put("/v1/catalog/deregister", "{\"Node\":" + Json.quote(node) + "}");
-    assertThat(countdown()).hasSize(2).allMatch(part -> part.session().isEmpty());
     http.put(
         "/v1/catalog/register",
         "{\"Node\":"
@@ -233,11 +267,6 @@ class OrphanTest {
             + Json.quote((String) known.get("Address"))
             + ",\"Check\":{\"CheckID\":\"serfHealth\",\"Name\":\"Health\",\"Status\":\"passing\"}}");
     http.awaitSessions();
-    assertThat(isGrantedInPassing()).isFalse();
-    assertThat(countdown())
-        .as("begun anew")
-        .hasSize(2)
-        .noneMatch(part -> part.session().isEmpty());
   }
 
   @Test

@@ -11,6 +11,7 @@ import java.util.Deque;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 
@@ -29,6 +30,42 @@ class SessionTest {
     assertThat(session.retireIfUnused(0)).isFalse();
     session.remove(next, 0);
     assertThat(session.isUnused()).isTrue();
+  }
+
+  @Test
+  void aRenewalCountsForAWitnessTooOrNotAtAll() {
+    Session session = new Session("id", 10, new Session.Moment(0, 0));
+    session.noteRenewal(seconds(1), null);
+    assertThat(trustedUntil(session)).isEqualTo(seconds(11));
+    assertThat(session.beginWitness()).isTrue();
+    assertThat(session.beginWitness()).isFalse();
+    session.noteRenewal(seconds(2), null);
+    session.witness("witness");
+    session.noteRenewal(seconds(3), null);
+    assertThat(trustedUntil(session)).isEqualTo(seconds(11));
+    session.noteRenewal(seconds(4), "witness");
+    assertThat(trustedUntil(session)).isEqualTo(seconds(14));
+  }
+
+  @Test
+  void aWitnessThatCouldNotBeMadeBindsNothingAndIsTriedAgain() {
+    Session session = new Session("id", 10, new Session.Moment(0, 0));
+    assertThat(session.beginWitness()).isTrue();
+    session.giveUpWitness();
+    session.noteRenewal(seconds(1), null);
+    assertThat(trustedUntil(session)).isEqualTo(seconds(11));
+    assertThat(session.beginWitness()).isTrue();
+  }
+
+  private static Session.Moment seconds(long seconds) {
+    return new Session.Moment(TimeUnit.SECONDS.toNanos(seconds), seconds * 1_000);
+  }
+
+  /** The time until which a lease without an end may be held that was proved a minute later. */
+  private static Session.Moment trustedUntil(Session session) {
+    long provedNanos = seconds(60).nanos();
+    long untilNanos = session.until(seconds(1_000).nanos(), provedNanos);
+    return new Session.Moment(untilNanos, TimeUnit.NANOSECONDS.toMillis(untilNanos));
   }
 
   @Test

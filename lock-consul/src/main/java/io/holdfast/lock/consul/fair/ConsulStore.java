@@ -111,11 +111,7 @@ public final class ConsulStore implements LockStore {
     Deadline deadline = http.deadline();
     if (lastTaken.contains(claim.key())) {
       Line line = readLine(claim.key(), deadline);
-      // A place that is long over is ended by the attempt: its write shows that no older snapshot
-      // was restored.
-      if (!line.isEmpty()
-          && !sessions.lineCleanup().isLongOver(line.first())
-          && sessions.lineCleanup().endFirstIfOver(line, deadline) > 0) {
+      if (!line.isEmpty() && sessions.lineCleanup().endFirstIfOver(line, deadline) > 0) {
         sessions.lineCleanup().countDown(line);
         return Optional.empty();
       }
@@ -162,7 +158,7 @@ public final class ConsulStore implements LockStore {
         Session.Moment sent = now();
         Line line = lock(attempt, deadline);
         if (line != null) {
-          sessions.lineCleanup().noteWritten(line, attempt.number(), sent.nanos());
+          sessions.lineCleanup().note(line);
           ConsulTicket ticket = new ConsulTicket(this, attempt, sent, wakeUp);
           LineRead read = new LineRead(line, forceChecks, sent);
           Ticket.Status status = afterJoining(() -> ticket.advance(read, deadline));

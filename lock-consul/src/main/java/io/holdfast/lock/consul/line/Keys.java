@@ -24,6 +24,12 @@ public final class Keys {
   /** A dot at the beginning or after a dot: a path has a meaning for "." and "..". */
   private static final Pattern DOT_OF_PATH = Pattern.compile("(?<=^|\\.)\\.");
 
+  /** The end of the name of {@link #gate}. */
+  static final String GATE = "/gate";
+
+  /** The end of the name of {@link #witness}. */
+  static final String WITNESS = "/witness";
+
   private final String prefix;
 
   public Keys(String prefix) {
@@ -96,7 +102,15 @@ public final class Keys {
    * requests fail.
    */
   public String gate(String sessionId) {
-    return watched(sessionId) + "/gate";
+    return watched(sessionId) + GATE;
+  }
+
+  /**
+   * Returns the key of a session's witness, a second session of its client: see
+   * {@link WitnessedEnds}.
+   */
+  public String witness(String sessionId) {
+    return watched(sessionId) + WITNESS;
   }
 
   /** Escapes a name: each UTF-8 byte that could have a meaning in a path or URL becomes -_XX. */

@@ -65,7 +65,7 @@ public final class LineCleanup {
 
   private final TaskQueue<String> sweep;
 
-  private final SeenIndexes indexes = new SeenIndexes();
+  private final WitnessedEnds witnessedEnds;
 
   /**
    * A place as it was seen last.
@@ -79,6 +79,7 @@ public final class LineCleanup {
     this.keys = keys;
     this.requests = requests;
     this.time = time;
+    witnessedEnds = new WitnessedEnds(http, keys, time);
     timed = new TaskQueue<>(time, Transaction.OPERATIONS_MAX, this::endSeen);
     useless =
         new TaskQueue<>(time, Transaction.OPERATIONS_MAX, some -> delete(some, http.deadline()));
@@ -97,19 +98,8 @@ public final class LineCleanup {
     return List.of(timed, uncounted, useless, sweep);
   }
 
-  /**
-   * Notes a line, as below, that this client just wrote to.
-   *
-   * @param index the index of that write
-   * @param sentNanos when it was sent
-   */
-  public void noteWritten(Line line, long index, long sentNanos) {
-    indexes.note(index, sentNanos, time.nanos());
-    note(line);
-  }
-
   /** Notes the timed places of a line, and the keys of no use. */
-  private void note(Line line) {
+  public void note(Line line) {
     line.timed().forEach(this::note);
     line.useless().forEach(this::addUseless);
   }
@@ -162,19 +152,10 @@ public final class LineCleanup {
   /** Returns for how much longer this client has to see a place before it may end it. */
   private long leftNanos(Line.Place place, Line line) {
     Seen seen = timed.get(identity(place));
-    if (line.hasRunOut(place) || isLongOver(place)) {
+    if (line.hasRunOut(place) || (place.isOrphan() && witnessedEnds.contains(place))) {
       return 0;
     }
     return seen == null ? place.nanos() : seen.untilNanos() - time.nanos();
-  }
-
-  /**
-   * Whether the time of a place had begun so long ago that it is over, though this client may see
-   * it for the first time.
-   */
-  public boolean isLongOver(Line.Place place) {
-    return !place.hasSession()
-        && indexes.isOlder(place.entry().modifyIndex(), place.nanos(), time.nanos());
   }
 
   /** Returns the holder of a lock, which has the first place of its line. */
@@ -190,7 +171,7 @@ public final class LineCleanup {
 
   /**
    * Ends the first place of a line if it is timed and its time is over: if this client has seen it
-   * for long enough, or a countdown has run out.
+   * for long enough, a countdown has run out, or the end of its session is witnessed.
    *
    * @return the nanoseconds for which it must still be left alone; {@link Long#MAX_VALUE}: it is
    *     not timed, so somebody has the lock; zero: it is ended, or has changed, and the line must
@@ -199,6 +180,9 @@ public final class LineCleanup {
   public long endFirstIfOver(Line line, Deadline deadline) throws StoreException {
     if (!line.first().isTimed()) {
       return Long.MAX_VALUE;
+    }
+    if (line.first().isOrphan() && leftNanos(line.first(), line) > 0) {
+      witnessedEnds.look(deadline);
     }
     long leftNanos = leftNanos(line.first(), line);
     if (leftNanos > 0) {
@@ -284,10 +268,15 @@ public final class LineCleanup {
     List<Entry> ended = http.read(new Transaction().tree(keys.sessions()), http.deadline()).stream()
         .filter(entry -> entry.session().isEmpty())
         .toList();
-    delete(ended, http.deadline());
+    boolean hasOrphans = false;
     List<String> lines = http.keys(keys.lines(LockKind.MUTEX, ""), http.deadline());
     for (List<String> some : Transaction.parts(lines)) {
-      Map<String, Line> unused = read(some, http.deadline());
+      hasOrphans |= read(some, http.deadline()).values().stream()
+          .anyMatch(line -> !line.orphans().isEmpty());
+    }
+    if (!hasOrphans) {
+      // As long as there is one, its session's keys may show that its time is over.
+      delete(ended, http.deadline());
     }
     sweep.put(SWEEP, SWEEP, time.nanos() + SWEEP_NANOS + random(SWEEP_NANOS));
   }

@@ -36,6 +36,12 @@ public final class Session {
   /** The time at which the last renewal that Consul confirmed was sent. */
   private volatile Moment renewed;
 
+  /** Its witness, by the id; null: it has none. */
+  private volatile @Nullable String witness;
+
+  /** Whether a witness is being made, or was made. Guarded by the monitor. */
+  private boolean witnessBegun;
+
   private volatile long watchedUntilNanos;
   private final AtomicInteger forceChecks = new AtomicInteger();
   private volatile long gateIndex;
@@ -158,11 +164,44 @@ public final class Session {
     return nowNanos - renewed.nanos() > dueNanos;
   }
 
-  /** Notes that a renewal that was sent at that time was confirmed. */
-  public synchronized void noteRenewal(Moment sent) {
-    if (sent.nanos() - renewed.nanos() > 0) {
+  /**
+   * Notes that a renewal that was sent at that time was confirmed. It does not count while a
+   * witness is being made: the witness ends by a TTL that began when it was made.
+   *
+   * @param withWitness the witness that was renewed at the same time; null: none was
+   */
+  public synchronized void noteRenewal(Moment sent, @Nullable String withWitness) {
+    boolean isWhole = !witnessBegun || (witness != null && witness.equals(withWitness));
+    if (isWhole && sent.nanos() - renewed.nanos() > 0) {
       renewed = sent;
     }
+  }
+
+  /** Returns the id of its witness; null: it has none. */
+  public @Nullable String witness() {
+    return witness;
+  }
+
+  /** Begins to make a witness; false: that was begun before. */
+  public synchronized boolean beginWitness() {
+    boolean first = !witnessBegun;
+    witnessBegun = true;
+    return first;
+  }
+
+  /** Sets the witness. */
+  public synchronized void witness(String id) {
+    witness = id;
+  }
+
+  /** Leaves its witness to its TTL, though the session has ended. */
+  public synchronized void leaveWitness() {
+    witness = null;
+  }
+
+  /** Notes that no witness was made. */
+  public synchronized void giveUpWitness() {
+    witnessBegun = false;
   }
 
   /**
@@ -175,7 +214,7 @@ public final class Session {
    *     majority. A renewal alone is no proof: a leader answers it from memory, even one that was
    *     replaced
    */
-  long until(long endNanos, long provedNanos) {
+  public long until(long endNanos, long provedNanos) {
     long byRenewal = renewed.nanos() - provedNanos;
     return provedNanos + Math.min(endNanos - provedNanos, ttlNanos + Math.min(0, byRenewal));
   }

@@ -250,6 +250,10 @@ public final class SessionCleanup {
       idle.remove(some);
       some = idle.retireOld(time.nanos(), Transaction.OPERATIONS_MAX);
     }
+    String witness = session.witness();
+    if (witness != null) {
+      requests.destroy(witness, deadline.get());
+    }
     Transaction own = new Transaction().deleteTree(keys.watched(session.id()));
     ConsulHttp.Outcome unused = http.transact(own, deadline.get());
   }

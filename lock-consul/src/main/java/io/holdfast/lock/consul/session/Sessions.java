@@ -48,6 +48,13 @@ public final class Sessions implements AutoCloseable {
    */
   private static final int CREATION_STORE_TIMEOUTS = 2;
 
+  /**
+   * The time by which a witness has a longer TTL than its session. A leader that was just replaced
+   * may still answer renewals, for at most the highest {@code LeaderLeaseTimeout}; they count for
+   * the client, and not for the new leader.
+   */
+  private static final long WITNESS_SECONDS_MORE = 5;
+
   private final ConsulHttp http;
   private final Keys keys;
   private final SessionRequests requests;
@@ -66,6 +73,9 @@ public final class Sessions implements AutoCloseable {
    * that it did not answer.
    */
   private final Map<Long, CompletableFuture<Session>> creations = new ConcurrentHashMap<>();
+
+  /** The sessions that are to get a witness. */
+  private final TaskQueue<Session> witnesses;
 
   /** The sessions that this client has not given up, with their upkeep. */
   private final Map<Session, Upkeep> all = new ConcurrentHashMap<>();
@@ -92,6 +102,7 @@ public final class Sessions implements AutoCloseable {
     this.time = settings.time();
     this.lineCleanup = new LineCleanup(http, keys, requests, time);
     this.cleanup = new SessionCleanup(http, keys, this, requests, lineCleanup, time);
+    this.witnesses = new TaskQueue<>(time, 1, some -> makeWitness(some.get(0)));
     ticker = new ScheduledThreadPoolExecutor(1, task -> {
       // Without the thread locals of whoever starts it.
       Thread thread =
@@ -166,17 +177,21 @@ public final class Sessions implements AutoCloseable {
     if (session != null && !session.isLost()) {
       return session;
     }
-    CompletableFuture<Session> creation = creation(ttlSeconds);
+    return await(creation(ttlSeconds), "Consul made no session", deadline);
+  }
+
+  private static <T> T await(CompletableFuture<T> answer, String failure, Deadline deadline)
+      throws StoreException {
     return deadline.awaitUninterruptibly(leftNanos -> {
       try {
-        return creation.get(leftNanos, TimeUnit.NANOSECONDS);
+        return answer.get(leftNanos, TimeUnit.NANOSECONDS);
       } catch (TimeoutException e) {
         throw StoreException.refused(
-            "Consul made no session within the store timeout of " + deadline.whole(), e);
+            failure + " within the store timeout of " + deadline.whole(), e);
       } catch (ExecutionException e) {
-        throw e.getCause() instanceof StoreException failure
-            ? failure
-            : StoreException.refused("No session was made: " + e.getCause(), e.getCause());
+        throw e.getCause() instanceof StoreException cause
+            ? cause
+            : StoreException.refused(failure + ": " + e.getCause(), e.getCause());
       }
     });
   }
@@ -282,13 +297,71 @@ public final class Sessions implements AutoCloseable {
     if (session.isLost()) {
       return false;
     }
+    String witness = session.witness();
     Session.Moment sent = Session.Moment.now(time);
-    if (!requests.renew(session.id(), deadline)) {
+    CompletableFuture<Boolean> witnessLives =
+        witness == null ? CompletableFuture.completedFuture(true) : renewLater(witness, deadline);
+    // Both are over if one is: two ends apart tell others that no lease stands.
+    if (!requests.renew(session.id(), deadline)
+        || !await(witnessLives, "Consul renewed no witness", deadline)) {
       end(session);
       return false;
     }
-    session.noteRenewal(sent);
+    session.noteRenewal(sent, witness);
+    if (witness == null) {
+      witnesses.add(session, sent.nanos());
+    }
     return true;
+  }
+
+  private CompletableFuture<Boolean> renewLater(String witness, Deadline deadline) {
+    CompletableFuture<Boolean> lives = new CompletableFuture<>();
+    Runnable renewal = () -> {
+      try {
+        lives.complete(requests.renew(witness, deadline));
+      } catch (StoreException | RuntimeException | Error e) {
+        lives.completeExceptionally(e);
+      }
+    };
+    try {
+      http.execute(renewal);
+    } catch (Error e) {
+      // There is no thread for it.
+      lives.completeExceptionally(e);
+    }
+    return lives;
+  }
+
+  /**
+   * Makes the witness of a session: see docs/decisions/consul-keys-outlive-their-session.md. Most
+   * sessions of short processes are never renewed, and get none.
+   */
+  private void makeWitness(Session session) throws StoreException {
+    long ttlSeconds = TimeUnit.NANOSECONDS.toSeconds(session.ttlNanos()) + WITNESS_SECONDS_MORE;
+    Deadline deadline = http.deadline();
+    if (session.witness() == null && ttlSeconds <= SessionRequests.TTL_SECONDS_MAX) {
+      String node = requests.node(session.id(), deadline);
+      if (!session.beginWitness()) {
+        return;
+      }
+      try {
+        session.witness(requests.createTimer(ttlSeconds, node, deadline));
+      } catch (StoreException | RuntimeException | Error e) {
+        session.giveUpWitness();
+        throw e;
+      }
+    }
+    String witness = session.witness();
+    if (witness == null) {
+      return;
+    }
+    if (!isInUse(session)) {
+      requests.destroy(witness, deadline);
+      return;
+    }
+    ConsulHttp.Outcome unused = http.transact(
+        new Transaction().lock(keys.witness(session.id()), settings.clientName(), witness),
+        deadline);
   }
 
   /**
@@ -337,7 +410,13 @@ public final class Sessions implements AutoCloseable {
     if (ended == null) {
       return;
     }
-    ended.forEach(this::tell);
+    boolean allTold = true;
+    for (Attempt attempt : ended) {
+      allTold &= tell(attempt);
+    }
+    if (!allTold) {
+      session.leaveWitness();
+    }
     safely(() -> giveUp(session));
     for (Attempt attempt : ended) {
       forget(attempt);
@@ -348,8 +427,10 @@ public final class Sessions implements AutoCloseable {
   /**
    * Tells the holder of an attempt, if it has one, of the loss, and only then gives up its key. If
    * the telling fails, the key stays: a holder that does not know must keep others waiting.
+   *
+   * @return whether it did
    */
-  private void tell(Attempt attempt) {
+  private boolean tell(Attempt attempt) {
     try {
       ConsulGrant grant = attempt.grant();
       if (grant != null) {
@@ -359,8 +440,10 @@ public final class Sessions implements AutoCloseable {
         IdleKeys.IdleKey key = new IdleKeys.IdleKey(attempt.key(), 0, time.nanos());
         attempt.session().idleKeys.addForCleanup(key);
       }
+      return true;
     } catch (RuntimeException | Error e) {
       log.error("The holder of {} was not told of its end", attempt.key(), e);
+      return false;
     }
   }
 
@@ -376,6 +459,7 @@ public final class Sessions implements AutoCloseable {
       if (!closed) {
         long nowNanos = time.nanos();
         all.forEach((session, upkeep) -> safely(() -> tend(session, upkeep, nowNanos)));
+        witnesses.begin(http::execute);
         cleanup.tend(all.keySet());
       }
     } finally {

@@ -69,6 +69,19 @@ public abstract class CrashRules extends RuleTest {
   @Rule("L-9.1")
   @Requires(Capability.CHILD_PROCESSES)
   @Test
+  void aKilledHoldersLockIsFreeForWhoAsksOnceAndLate() {
+    String name = freshName();
+    ChildProcess child = child();
+    Duration crashBound = Duration.ofMillis(Long.parseLong(takeIn(child, name).get(3)));
+    pause(ttl()); // for what the holder does only after a while
+    child.kill();
+    pause(crashBound.plus(slack()));
+    take(client().get(name)).close();
+  }
+
+  @Rule("L-9.1")
+  @Requires(Capability.CHILD_PROCESSES)
+  @Test
   void aKilledWaiterLeavesNothing() {
     String name = freshName();
     LockClient holder = client();
