@@ -37,24 +37,11 @@ class SessionTest {
     Session session = new Session("id", 10, new Session.Moment(0, 0));
     session.noteRenewal(seconds(1), null);
     assertThat(trustedUntil(session)).isEqualTo(seconds(11));
-    assertThat(session.beginWitness()).isTrue();
-    assertThat(session.beginWitness()).isFalse();
-    session.noteRenewal(seconds(2), null);
     session.witness("witness");
-    session.noteRenewal(seconds(3), null);
+    session.noteRenewal(seconds(2), null);
     assertThat(trustedUntil(session)).isEqualTo(seconds(11));
-    session.noteRenewal(seconds(4), "witness");
-    assertThat(trustedUntil(session)).isEqualTo(seconds(14));
-  }
-
-  @Test
-  void aWitnessThatCouldNotBeMadeBindsNothingAndIsTriedAgain() {
-    Session session = new Session("id", 10, new Session.Moment(0, 0));
-    assertThat(session.beginWitness()).isTrue();
-    session.giveUpWitness();
-    session.noteRenewal(seconds(1), null);
-    assertThat(trustedUntil(session)).isEqualTo(seconds(11));
-    assertThat(session.beginWitness()).isTrue();
+    session.noteRenewal(seconds(3), "witness");
+    assertThat(trustedUntil(session)).isEqualTo(seconds(13));
   }
 
   private static Session.Moment seconds(long seconds) {

@@ -32,7 +32,7 @@ import org.slf4j.LoggerFactory;
  *
  * <p>Only a released mark on its key proves that an attempt is over. If its session has ended
  * instead (it expired, was destroyed, or its server left), the holder may go on for the session's
- * TTL, and {@link LineCleanup} lets this waiter start no earlier. If its key has disappeared or has
+ * TTL, and {@link LineCleanup} tells when it no longer can. If its key has disappeared or has
  * another value (somebody deleted it, wrote to it, or restored a snapshot), that is an <em>unproved
  * end</em>, and this waiter waits for a TTL, too. It does so for every place ahead, since the one
  * just before it may leave without ever having had the lock. But if a key says that its attempt had

@@ -38,7 +38,7 @@ public final class SessionRequests {
   }
 
   /**
-   * Creates a session that nobody renews, to measure time.
+   * Creates a session whose end is to prove that its TTL has passed.
    *
    * @param node the node that it is to belong to; empty: that of the agent
    * @return its id

@@ -91,6 +91,13 @@ public final class Keys {
     return sessions() + sessionId;
   }
 
+  /** Returns the watched key of the session that has this own key. */
+  static String sessionOf(String key) {
+    return key.endsWith(GATE) || key.endsWith(WITNESS)
+        ? key.substring(0, key.lastIndexOf('/'))
+        : key;
+  }
+
   /** Returns the folder of the sessions' own keys. */
   public String sessions() {
     return prefix + "/session/";

@@ -11,8 +11,10 @@ import io.holdfast.lock.spi.StoredHolder;
 import io.holdfast.lock.spi.TimeSource;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BiConsumer;
@@ -43,6 +45,7 @@ public final class LineCleanup {
    * The longest time for which a lock stays taken after the last renewal of its session, in TTLs of
    * the session. Consul ends the session after up to two. Then one more must pass, in which the
    * holder may still trust its lease; if a {@link Countdown} measures that one, it takes up to two.
+   * A witness ends earlier than that.
    */
   public static final int TTLS_OF_A_CRASH = 4;
 
@@ -182,7 +185,7 @@ public final class LineCleanup {
       return Long.MAX_VALUE;
     }
     if (line.first().isOrphan() && leftNanos(line.first(), line) > 0) {
-      witnessedEnds.look(deadline);
+      witnessedEnds.look(line.first(), deadline);
     }
     long leftNanos = leftNanos(line.first(), line);
     if (leftNanos > 0) {
@@ -268,16 +271,23 @@ public final class LineCleanup {
     List<Entry> ended = http.read(new Transaction().tree(keys.sessions()), http.deadline()).stream()
         .filter(entry -> entry.session().isEmpty())
         .toList();
-    boolean hasOrphans = false;
+    Set<Long> orphaned = new HashSet<>();
     List<String> lines = http.keys(keys.lines(LockKind.MUTEX, ""), http.deadline());
     for (List<String> some : Transaction.parts(lines)) {
-      hasOrphans |= read(some, http.deadline()).values().stream()
-          .anyMatch(line -> !line.orphans().isEmpty());
+      read(some, http.deadline()).values().stream()
+          .flatMap(line -> line.orphans().stream())
+          .forEach(orphan -> orphaned.add(orphan.entry().modifyIndex()));
     }
-    if (!hasOrphans) {
-      // As long as there is one, its session's keys may show that its time is over.
-      delete(ended, http.deadline());
-    }
+    // The own keys of an orphan's session may still have to tell that its time is over.
+    Set<String> kept = ended.stream()
+        .filter(entry -> orphaned.contains(entry.modifyIndex()))
+        .map(entry -> Keys.sessionOf(entry.key()))
+        .collect(Collectors.toSet());
+    delete(
+        ended.stream()
+            .filter(entry -> !kept.contains(Keys.sessionOf(entry.key())))
+            .toList(),
+        http.deadline());
     sweep.put(SWEEP, SWEEP, time.nanos() + SWEEP_NANOS + random(SWEEP_NANOS));
   }
 

@@ -11,6 +11,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -19,23 +20,27 @@ import org.jspecify.annotations.Nullable;
  * The ends of sessions after which nobody can trust a lease of theirs any more. Thread-safe.
  *
  * <p>The end of a session alone tells nothing: its node may just have left the cluster, and its
- * client may live. So a session that is used for a while gets a <em>witness</em>, a second session
- * of the same node. Each is renewed when the other is, and a lease counts from before both. A node
+ * client may live. So a session that was renewed once gets a <em>witness</em>, a second session of
+ * the same node. Each is renewed when the other is, and a lease counts from before both. A node
  * that leaves ends both at one Raft index. So if they have ended at different indexes, the witness
- * has reached its TTL, and the leases before it.
+ * has reached its TTL, and so have all leases. (Their client ends a witness only when the session's
+ * keys are gone.)
  */
 final class WitnessedEnds {
-  /** A client with many waiters looks no more often. */
-  private static final long LOOK_NANOS_MIN = TimeUnit.SECONDS.toNanos(5);
+  /** The least time between two looks. A look reads the own keys of all sessions. */
+  private static final long PAUSE_NANOS_MIN = TimeUnit.SECONDS.toNanos(5);
 
   private final ConsulHttp http;
   private final Keys keys;
   private final TimeSource time;
 
+  private final ReentrantLock looking = new ReentrantLock();
+
   /** The indexes of these ends, as of the last look. */
   private volatile Set<Long> indexes = Set.of();
 
-  private volatile @Nullable Long lookedNanos;
+  /** The time of the last look; null: there was none. Guarded by the lock. */
+  private @Nullable Long lookedNanos;
 
   WitnessedEnds(ConsulHttp http, Keys keys, TimeSource time) {
     this.http = http;
@@ -48,13 +53,20 @@ final class WitnessedEnds {
     return indexes.contains(orphan.entry().modifyIndex());
   }
 
-  /** Looks at all sessions that have ended, unless it has just been done. */
-  void look(Deadline deadline) throws StoreException {
-    Long last = lookedNanos;
-    long nowNanos = time.nanos();
-    if (last == null || nowNanos - last >= LOOK_NANOS_MIN) {
-      lookedNanos = nowNanos;
-      indexes = of(http.read(new Transaction().tree(keys.sessions()), deadline));
+  /**
+   * Looks at all sessions that have ended, unless that was just done, for the sake of an orphan.
+   */
+  void look(Line.Place orphan, Deadline deadline) throws StoreException {
+    long pauseNanos = Math.max(PAUSE_NANOS_MIN, orphan.nanos() / 3);
+    looking.lock();
+    try {
+      long nowNanos = time.nanos();
+      if (lookedNanos == null || nowNanos - lookedNanos >= pauseNanos) {
+        indexes = of(http.read(new Transaction().tree(keys.sessions()), deadline));
+        lookedNanos = nowNanos;
+      }
+    } finally {
+      looking.unlock();
     }
   }
 
@@ -69,7 +81,7 @@ final class WitnessedEnds {
       // The end of a session is the last that happened to its keys.
       Entry witness = ended.get(key + Keys.WITNESS);
       boolean apart = witness != null && witness.modifyIndex() != entry.modifyIndex();
-      if (!key.endsWith(Keys.GATE) && !key.endsWith(Keys.WITNESS)) {
+      if (Keys.sessionOf(key).equals(key)) {
         (apart ? witnessed : unwitnessed).add(entry.modifyIndex());
       }
     });

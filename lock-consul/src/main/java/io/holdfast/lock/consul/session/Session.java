@@ -33,14 +33,11 @@ public final class Session {
   /** Whether the session has ended, or is about to, and accepts no attempt. */
   private volatile boolean lost;
 
-  /** The time at which the last renewal that Consul confirmed was sent. */
+  /** The time at which the last renewal was sent that counts. */
   private volatile Moment renewed;
 
-  /** Its witness, by the id; null: it has none. */
+  /** The id of its witness; null: it has none. */
   private volatile @Nullable String witness;
-
-  /** Whether a witness is being made, or was made. Guarded by the monitor. */
-  private boolean witnessBegun;
 
   private volatile long watchedUntilNanos;
   private final AtomicInteger forceChecks = new AtomicInteger();
@@ -165,16 +162,23 @@ public final class Session {
   }
 
   /**
-   * Notes that a renewal that was sent at that time was confirmed. It does not count while a
-   * witness is being made: the witness ends by a TTL that began when it was made.
+   * Notes that a renewal that was sent at that time was confirmed. It counts if its witness was
+   * renewed with it.
    *
    * @param withWitness the witness that was renewed at the same time; null: none was
    */
   public synchronized void noteRenewal(Moment sent, @Nullable String withWitness) {
-    boolean isWhole = !witnessBegun || (witness != null && witness.equals(withWitness));
-    if (isWhole && sent.nanos() - renewed.nanos() > 0) {
+    if (Objects.equals(witness, withWitness) && sent.nanos() - renewed.nanos() > 0) {
       renewed = sent;
     }
+  }
+
+  /**
+   * Whether it was not renewed for so long that Consul may be about to end it, whatever it answers
+   * to a renewal: it ends a session after two TTLs, and tries that again if it fails.
+   */
+  public boolean isOverdue(Moment now) {
+    return now.nanos() - renewed.nanos() > 2 * ttlNanos;
   }
 
   /** Returns the id of its witness; null: it has none. */
@@ -182,32 +186,15 @@ public final class Session {
     return witness;
   }
 
-  /** Begins to make a witness; false: that was begun before. */
-  public synchronized boolean beginWitness() {
-    boolean first = !witnessBegun;
-    witnessBegun = true;
-    return first;
-  }
-
-  /** Sets the witness. */
+  /** Sets its witness, which must be renewed before anybody else can know of it. */
   public synchronized void witness(String id) {
     witness = id;
-  }
-
-  /** Leaves its witness to its TTL, though the session has ended. */
-  public synchronized void leaveWitness() {
-    witness = null;
-  }
-
-  /** Notes that no witness was made. */
-  public synchronized void giveUpWitness() {
-    witnessBegun = false;
   }
 
   /**
    * Returns the time until which a lease may be held: its own end, or, if that is sooner, one
    * session TTL after the earlier of the last renewal and {@code provedNanos}. When a session has
-   * ended, others leave its keys alone for one TTL.
+   * ended, others leave its keys alone for one TTL, or until its witness has ended.
    *
    * @param endNanos the lease's own end
    * @param provedNanos when a request was sent that showed the session alive, by the answer of a

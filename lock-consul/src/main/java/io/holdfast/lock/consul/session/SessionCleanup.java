@@ -250,12 +250,13 @@ public final class SessionCleanup {
       idle.remove(some);
       some = idle.retireOld(time.nanos(), Transaction.OPERATIONS_MAX);
     }
-    String witness = session.witness();
-    if (witness != null) {
-      requests.destroy(witness, deadline.get());
-    }
     Transaction own = new Transaction().deleteTree(keys.watched(session.id()));
     ConsulHttp.Outcome unused = http.transact(own, deadline.get());
+    String witness = session.witness();
+    if (witness != null) {
+      // Last: without those keys its end proves nothing of holders that were not told.
+      requests.destroy(witness, deadline.get());
+    }
   }
 
   private void endOrphans(List<String> some, Deadline deadline) throws StoreException {

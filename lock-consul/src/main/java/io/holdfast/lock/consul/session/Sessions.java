@@ -245,6 +245,7 @@ public final class Sessions implements AutoCloseable {
       session.gateIndex(createOwnKeys(session.id(), http.deadline()));
     } catch (StoreException | RuntimeException | Error e) {
       // Otherwise each failure would leave a session.
+      List<Attempt> unused = session.end();
       http.execute(() -> tryStep(() -> requests.destroy(session.id(), http.deadline())));
       throw e;
     }
@@ -302,7 +303,8 @@ public final class Sessions implements AutoCloseable {
     CompletableFuture<Boolean> witnessLives =
         witness == null ? CompletableFuture.completedFuture(true) : renewLater(witness, deadline);
     // Both are over if one is: two ends apart tell others that no lease stands.
-    if (!requests.renew(session.id(), deadline)
+    if (session.isOverdue(sent)
+        || !requests.renew(session.id(), deadline)
         || !await(witnessLives, "Consul renewed no witness", deadline)) {
       end(session);
       return false;
@@ -327,7 +329,7 @@ public final class Sessions implements AutoCloseable {
       http.execute(renewal);
     } catch (Error e) {
       // There is no thread for it.
-      lives.completeExceptionally(e);
+      renewal.run();
     }
     return lives;
   }
@@ -337,31 +339,37 @@ public final class Sessions implements AutoCloseable {
    * sessions of short processes are never renewed, and get none.
    */
   private void makeWitness(Session session) throws StoreException {
-    long ttlSeconds = TimeUnit.NANOSECONDS.toSeconds(session.ttlNanos()) + WITNESS_SECONDS_MORE;
     Deadline deadline = http.deadline();
-    if (session.witness() == null && ttlSeconds <= SessionRequests.TTL_SECONDS_MAX) {
-      String node = requests.node(session.id(), deadline);
-      if (!session.beginWitness()) {
-        return;
-      }
-      try {
-        session.witness(requests.createTimer(ttlSeconds, node, deadline));
-      } catch (StoreException | RuntimeException | Error e) {
-        session.giveUpWitness();
-        throw e;
-      }
-    }
     String witness = session.witness();
+    if (witness == null) {
+      witness = isInUse(session) ? createWitness(session, deadline) : null;
+    }
     if (witness == null) {
       return;
     }
+    session.witness(witness);
     if (!isInUse(session)) {
-      requests.destroy(witness, deadline);
-      return;
+      cleanup.settle(session, http::deadline);
+    } else if (requests.renew(witness, deadline)) {
+      ConsulHttp.Outcome unused = http.transact(
+          new Transaction().lock(keys.witness(session.id()), settings.clientName(), witness),
+          deadline);
     }
-    ConsulHttp.Outcome unused = http.transact(
-        new Transaction().lock(keys.witness(session.id()), settings.clientName(), witness),
-        deadline);
+  }
+
+  /** Creates a session to be a witness; null: there is none, until the next renewal at least. */
+  private @Nullable String createWitness(Session session, Deadline deadline) {
+    long ttlSeconds = TimeUnit.NANOSECONDS.toSeconds(session.ttlNanos()) + WITNESS_SECONDS_MORE;
+    if (ttlSeconds > SessionRequests.TTL_SECONDS_MAX) {
+      return null;
+    }
+    try {
+      return requests.createTimer(ttlSeconds, requests.node(session.id(), deadline), deadline);
+    } catch (StoreException e) {
+      // Not again at once: each try can leave a session of which nobody knows.
+      log.debug("Session {} has no witness", session.id(), e);
+      return null;
+    }
   }
 
   /**
@@ -410,13 +418,7 @@ public final class Sessions implements AutoCloseable {
     if (ended == null) {
       return;
     }
-    boolean allTold = true;
-    for (Attempt attempt : ended) {
-      allTold &= tell(attempt);
-    }
-    if (!allTold) {
-      session.leaveWitness();
-    }
+    ended.forEach(this::tell);
     safely(() -> giveUp(session));
     for (Attempt attempt : ended) {
       forget(attempt);
@@ -427,10 +429,8 @@ public final class Sessions implements AutoCloseable {
   /**
    * Tells the holder of an attempt, if it has one, of the loss, and only then gives up its key. If
    * the telling fails, the key stays: a holder that does not know must keep others waiting.
-   *
-   * @return whether it did
    */
-  private boolean tell(Attempt attempt) {
+  private void tell(Attempt attempt) {
     try {
       ConsulGrant grant = attempt.grant();
       if (grant != null) {
@@ -440,10 +440,8 @@ public final class Sessions implements AutoCloseable {
         IdleKeys.IdleKey key = new IdleKeys.IdleKey(attempt.key(), 0, time.nanos());
         attempt.session().idleKeys.addForCleanup(key);
       }
-      return true;
     } catch (RuntimeException | Error e) {
       log.error("The holder of {} was not told of its end", attempt.key(), e);
-      return false;
     }
   }
 
@@ -459,7 +457,7 @@ public final class Sessions implements AutoCloseable {
       if (!closed) {
         long nowNanos = time.nanos();
         all.forEach((session, upkeep) -> safely(() -> tend(session, upkeep, nowNanos)));
-        witnesses.begin(http::execute);
+        safely(() -> witnesses.begin(http::execute));
         cleanup.tend(all.keySet());
       }
     } finally {
