@@ -237,9 +237,9 @@ final class LineTicket implements Ticket, Watcher {
     if (lives == null) {
       return endAsGone();
     }
-    Granted granted = new Granted(store.grant(zk, node, lives, deadline));
+    // Before the grant: a failure of that ends the wait, too.
     endWait();
-    return granted;
+    return new Granted(store.grant(zk, node, lives, deadline));
   }
 
   private Duration recheckAfter() {

@@ -251,9 +251,9 @@ public final class SessionCleanup {
       some = idle.retireOld(time.nanos(), Transaction.OPERATIONS_MAX);
     }
     Transaction own = new Transaction().deleteTree(keys.watched(session.id()));
-    ConsulHttp.Outcome unused = http.transact(own, deadline.get());
+    ConsulHttp.Outcome deleted = http.transact(own, deadline.get());
     String witness = session.witness();
-    if (witness != null) {
+    if (witness != null && deleted.isApplied()) {
       // Last: without those keys its end proves nothing of holders that were not told.
       requests.destroy(witness, deadline.get());
     }

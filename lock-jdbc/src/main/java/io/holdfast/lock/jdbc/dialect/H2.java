@@ -44,8 +44,8 @@ public final class H2 extends Dialect {
             expires_at = CASE WHEN CAST(:hold AS BIGINT) = 0 THEN 0 ELSE {now} + :hold END
           WHERE {unlocked}
           """.replace("{unlocked}", unlocked("owner = :owner AND number = :number AND {unwanted}"));
-      // Locks the waiters' rows; so one that leaves is either not found, or finds that it has the
-      // lock.
+      // Locks the waiters' rows, and waits for them where others would fail or pass over; so one
+      // that leaves is either not found, or finds that it has the lock.
       case HAND_OVER ->
         """
           UPDATE {table} l

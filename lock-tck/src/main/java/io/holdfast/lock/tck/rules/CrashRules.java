@@ -332,6 +332,7 @@ public abstract class CrashRules extends RuleTest {
     // Slow enough for the threads to need their connections at the same time. There are more of
     // them than later, when each request takes longer and so meets more of the others.
     delay(link, SLOW_STORE_TIMEOUT.dividedBy(60));
+    useEverything(List.of(clients.get(1), clients.get(0)), 6).close();
     Lease lease = useEverything(clients, 6);
     Lease other = take(clients.get(1).get(freshName()));
     // So each client has the connections that it renews with; what it sets up after its first
