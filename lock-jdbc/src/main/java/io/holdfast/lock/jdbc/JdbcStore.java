@@ -191,7 +191,7 @@ final class JdbcStore implements LockStore {
   public Optional<Grant> tryAcquire(Claim claim) throws StoreException {
     Deadline deadline = database.deadline();
     StoredClaim stored = Keys.stored(claim);
-    long answer = acquire(deadline, stored, dialect::acquire);
+    long answer = database.onPool(deadline, c -> acquire(c, deadline, stored, dialect::acquire));
     for (int tries = 1; answer == Dialect.UNSURE; tries++) {
       List<Standing> seen =
           database.onPool(deadline, c -> dialect.readStandings(c, List.of(stored)));
@@ -204,7 +204,7 @@ final class JdbcStore implements LockStore {
                   .formatted(dialect.database()),
               null);
         }
-        answer = acquire(deadline, stored, dialect::acquire);
+        answer = database.onPool(deadline, c -> acquire(c, deadline, stored, dialect::acquire));
         continue;
       }
       if (!seen.get(0).row().isFree() || seen.get(0).ahead() > 0) {
@@ -226,16 +226,20 @@ final class JdbcStore implements LockStore {
     long askedNanos = time.nanos();
     Deadline deadline = database.deadline();
     StoredClaim stored = Keys.stored(claim);
-    long answer = acquire(deadline, stored, dialect::acquireOrAnnounce);
-    if (Dialect.isGrant(answer)) {
-      return new Acquisition.Granted(granted(claim, stored, answer, claim.ttl(), false));
+    Acquisition acquisition = database.onPool(deadline, c -> {
+      long answer = acquire(c, deadline, stored, dialect::acquireOrAnnounce);
+      if (Dialect.isGrant(answer)) {
+        return new Acquisition.Granted(granted(claim, stored, answer, claim.ttl(), false));
+      }
+      // If the lock is free all the same, the first poll finds that.
+      long place = Sessions.next(c, deadline, same -> dialect.join(same, stored));
+      return new Acquisition.Queued(
+          new JdbcTicket(this, askedNanos, claim, stored, place, wakeUp), poller.recheckAfter());
+    });
+    if (acquisition instanceof Acquisition.Queued queued) {
+      poller.join((JdbcTicket) queued.ticket());
     }
-    // If the lock is free all the same, the first poll finds that.
-    long place = database.onPool(deadline, c -> dialect.join(c, stored));
-    JdbcTicket waiter = new JdbcTicket(this, askedNanos, claim, stored, place, wakeUp);
-    Acquisition queued = new Acquisition.Queued(waiter, poller.recheckAfter());
-    poller.join(waiter); // Last: a failure after that would leave the waiter in the poller.
-    return queued;
+    return acquisition;
   }
 
   /** {@link Dialect#acquire}, or {@link Dialect#acquireOrAnnounce}. */
@@ -245,13 +249,14 @@ final class JdbcStore implements LockStore {
   }
 
   /** Takes the lock, or tells why not; inserts its row if there is none. Two statements at most. */
-  private long acquire(Deadline deadline, StoredClaim stored, Acquire acquire)
-      throws StoreException {
-    long answer = database.onPool(deadline, c -> acquire.on(c, stored));
+  private long acquire(
+      Connection connection, Deadline deadline, StoredClaim stored, Acquire acquire)
+      throws SQLException {
+    long answer = acquire.on(connection, stored);
     if (answer != Dialect.NONE) {
       return answer;
     }
-    long number = database.onPool(deadline, c -> dialect.insert(c, stored));
+    long number = Sessions.next(connection, deadline, same -> dialect.insert(same, stored));
     return number == Dialect.NONE ? Dialect.UNSURE : number;
   }
 

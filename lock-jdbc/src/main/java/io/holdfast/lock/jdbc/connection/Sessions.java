@@ -54,6 +54,19 @@ public final class Sessions {
     }
   }
 
+  /**
+   * Goes on, in a call that runs on this connection, with a transaction of its own and within what
+   * the deadline leaves now. To borrow anew would be a wait, and the check of another connection.
+   */
+  public static <T> T next(Connection connection, Deadline deadline, Call<T> call)
+      throws SQLException {
+    if (!connection.getAutoCommit()) {
+      connection.commit();
+    }
+    int unused = limitSocket(connection, deadline.leftMillis());
+    return call.on(connection);
+  }
+
   /** Runs one statement that has no parameters within the deadline. */
   public static void execute(Connection connection, Deadline deadline, String sql)
       throws SQLException {
