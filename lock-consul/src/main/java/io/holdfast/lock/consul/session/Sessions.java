@@ -336,13 +336,13 @@ public final class Sessions implements AutoCloseable {
 
   /**
    * Makes the witness of a session: see docs/decisions/consul-keys-outlive-their-session.md. Most
-   * sessions of short processes are never renewed, and get none.
+   * sessions of short processes are never renewed, and get none. Four requests, one after the
+   * other: each has a store timeout for itself.
    */
   private void makeWitness(Session session) throws StoreException {
-    Deadline deadline = http.deadline();
     String witness = session.witness();
     if (witness == null) {
-      witness = isInUse(session) ? createWitness(session, deadline) : null;
+      witness = isInUse(session) ? createWitness(session) : null;
     }
     if (witness == null) {
       return;
@@ -350,21 +350,22 @@ public final class Sessions implements AutoCloseable {
     session.witness(witness);
     if (!isInUse(session)) {
       cleanup.settle(session, http::deadline);
-    } else if (requests.renew(witness, deadline)) {
+    } else if (requests.renew(witness, http.deadline())) {
       ConsulHttp.Outcome unused = http.transact(
           new Transaction().lock(keys.witness(session.id()), settings.clientName(), witness),
-          deadline);
+          http.deadline());
     }
   }
 
   /** Creates a session to be a witness; null: there is none, until the next renewal at least. */
-  private @Nullable String createWitness(Session session, Deadline deadline) {
+  private @Nullable String createWitness(Session session) {
     long ttlSeconds = TimeUnit.NANOSECONDS.toSeconds(session.ttlNanos()) + WITNESS_SECONDS_MORE;
     if (ttlSeconds > SessionRequests.TTL_SECONDS_MAX) {
       return null;
     }
     try {
-      return requests.createTimer(ttlSeconds, requests.node(session.id(), deadline), deadline);
+      String node = requests.node(session.id(), http.deadline());
+      return requests.createTimer(ttlSeconds, node, http.deadline());
     } catch (StoreException e) {
       // Not again at once: each try can leave a session of which nobody knows.
       log.debug("Session {} has no witness", session.id(), e);
