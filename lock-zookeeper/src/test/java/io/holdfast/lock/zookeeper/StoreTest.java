@@ -370,6 +370,8 @@ class StoreTest extends ServerTest {
     for (Grant grant : grants.subList(0, 50)) {
       assertThat(store.forceRelease(grant.claim().key(), grant.number())).isTrue();
     }
+    // So that what is sent at once is one request to the proxy, also where a sender is held up.
+    proxy.delay(Link.Direction.REQUESTS, Duration.ofMillis(200));
     long before = proxy.requests();
     List<Renewal> renewals = own.renew(grants);
     assertThat(proxy.requests() - before)
