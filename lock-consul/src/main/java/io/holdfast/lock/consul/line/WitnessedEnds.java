@@ -58,7 +58,11 @@ final class WitnessedEnds {
    */
   void look(Line.Place orphan, Deadline deadline) throws StoreException {
     long pauseNanos = Math.max(PAUSE_NANOS_MIN, orphan.nanos() / 3);
-    looking.lock();
+    boolean mayLook = deadline.awaitUninterruptibly(
+        leftNanos -> looking.tryLock(leftNanos, TimeUnit.NANOSECONDS));
+    if (!mayLook) {
+      throw StoreException.refused("Consul did not tell in time which sessions have ended", null);
+    }
     try {
       long nowNanos = time.nanos();
       if (lookedNanos == null || nowNanos - lookedNanos >= pauseNanos) {

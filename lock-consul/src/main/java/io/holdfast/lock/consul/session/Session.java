@@ -11,6 +11,7 @@ import java.util.Set;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /** A session at Consul, and the attempts that live in it. Thread-safe. */
@@ -33,11 +34,7 @@ public final class Session {
   /** Whether the session has ended, or is about to, and accepts no attempt. */
   private volatile boolean lost;
 
-  /** The time at which the last renewal was sent that counts. */
-  private volatile Moment renewed;
-
-  /** The id of its witness; null: it has none. */
-  private volatile @Nullable String witness;
+  private final AtomicReference<Renewals> renewals;
 
   private volatile long watchedUntilNanos;
   private final AtomicInteger forceChecks = new AtomicInteger();
@@ -54,13 +51,31 @@ public final class Session {
     }
   }
 
+  /**
+   * The renewals of the session. The two change as one: a renewal that was sent before the session
+   * had this witness does not count any more.
+   *
+   * @param last the time at which the last one was sent that counts
+   * @param witness the id of the witness that is renewed, too; null: there is none
+   */
+  private record Renewals(Moment last, @Nullable String witness) {
+    Renewals after(Moment sent, @Nullable String withWitness) {
+      boolean counts = Objects.equals(witness, withWitness) && sent.nanos() - last.nanos() > 0;
+      return counts ? new Renewals(sent, witness) : this;
+    }
+  }
+
   /** @param sent the time at which the request that created it was sent */
   public Session(String id, long ttlSeconds, Moment sent) {
     this.id = id;
     this.ttlNanos = TimeUnit.SECONDS.toNanos(ttlSeconds);
-    this.renewed = sent;
+    this.renewals = new AtomicReference<>(new Renewals(sent, null));
     this.usedNanos = sent.nanos();
     this.watchedUntilNanos = sent.nanos();
+  }
+
+  private Renewals renewals() {
+    return Objects.requireNonNull(renewals.get());
   }
 
   /**
@@ -107,7 +122,7 @@ public final class Session {
    * poll would have told of its end.
    */
   public boolean isSure(Moment now) {
-    return !lost && isWatched(now.nanos()) && isRecent(renewed, now);
+    return !lost && isWatched(now.nanos()) && isRecent(renewals().last(), now);
   }
 
   /**
@@ -158,7 +173,7 @@ public final class Session {
    */
   public boolean isRenewalDue(long nowNanos) {
     long dueNanos = ttlNanos / 100 * (45 + ThreadLocalRandom.current().nextInt(5));
-    return nowNanos - renewed.nanos() > dueNanos;
+    return nowNanos - renewals().last().nanos() > dueNanos;
   }
 
   /**
@@ -167,10 +182,8 @@ public final class Session {
    *
    * @param withWitness the witness that was renewed at the same time; null: none was
    */
-  public synchronized void noteRenewal(Moment sent, @Nullable String withWitness) {
-    if (Objects.equals(witness, withWitness) && sent.nanos() - renewed.nanos() > 0) {
-      renewed = sent;
-    }
+  public void noteRenewal(Moment sent, @Nullable String withWitness) {
+    Renewals unused = renewals.updateAndGet(before -> before.after(sent, withWitness));
   }
 
   /**
@@ -178,17 +191,17 @@ public final class Session {
    * to a renewal: it ends a session after two TTLs, and tries that again if it fails.
    */
   public boolean isOverdue(Moment now) {
-    return now.nanos() - renewed.nanos() > 2 * ttlNanos;
+    return now.nanos() - renewals().last().nanos() > 2 * ttlNanos;
   }
 
   /** Returns the id of its witness; null: it has none. */
   public @Nullable String witness() {
-    return witness;
+    return renewals().witness();
   }
 
   /** Sets its witness, which must be renewed before anybody else can know of it. */
-  public synchronized void witness(String id) {
-    witness = id;
+  public void witness(String id) {
+    Renewals unused = renewals.updateAndGet(before -> new Renewals(before.last(), id));
   }
 
   /**
@@ -202,7 +215,7 @@ public final class Session {
    *     replaced
    */
   public long until(long endNanos, long provedNanos) {
-    long byRenewal = renewed.nanos() - provedNanos;
+    long byRenewal = renewals().last().nanos() - provedNanos;
     return provedNanos + Math.min(endNanos - provedNanos, ttlNanos + Math.min(0, byRenewal));
   }
 
