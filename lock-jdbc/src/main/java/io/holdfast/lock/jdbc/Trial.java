@@ -1,6 +1,7 @@
 package io.holdfast.lock.jdbc;
 
 import io.holdfast.lock.jdbc.connection.Database;
+import io.holdfast.lock.jdbc.connection.Sessions;
 import io.holdfast.lock.jdbc.dialect.Dialect;
 import io.holdfast.lock.jdbc.dialect.StoredClaim;
 import io.holdfast.lock.spi.StoreException;
@@ -9,7 +10,8 @@ import java.util.UUID;
 /**
  * A trial when a client is built: takes and frees a lock of the store's own, and does what waiting
  * needs a right for. So missing support or permissions show at once, and not at some release at
- * night. All clients' trials together leave one row. Each request has the store timeout to itself.
+ * night. All clients' trials together leave one row. Each request has the store timeout to itself,
+ * and most are on one borrowed connection: a pool may check each that it lends.
  */
 final class Trial {
   private Trial() {}
@@ -27,19 +29,18 @@ final class Trial {
     StoredClaim stored =
         new StoredClaim(Dialect.TRIAL_KEY, owner, ttlMicros, "the trial of a client's start");
     try {
-      long number = database.onPool(database.deadline(), c -> dialect.acquire(c, stored));
-      if (number == Dialect.NONE) {
-        number = database.onPool(database.deadline(), c -> dialect.insert(c, stored));
-      }
+      long number = database.onPool(database.deadline(), c -> {
+        dialect.tryWaiting(c, stored);
+        long taken = Sessions.next(c, database.deadline(), same -> dialect.acquire(same, stored));
+        return taken == Dialect.NONE
+            ? Sessions.next(c, database.deadline(), same -> dialect.insert(same, stored))
+            : taken;
+      });
       // If another client is in its trial, this one gets no lock, and frees none.
       boolean released = new Grants(database).handOver(database.deadline(), stored, number, 0);
       if (Dialect.isGrant(number) && !released) {
         throw StoreException.refused("the row was not as it had been written", null);
       }
-      database.onPool(database.deadline(), c -> {
-        dialect.tryWaiting(c, stored);
-        return true;
-      });
     } catch (StoreException e) {
       throw StoreException.refused(
           "For a trial, a lock was to be taken, freed and waited for, and could not: "
