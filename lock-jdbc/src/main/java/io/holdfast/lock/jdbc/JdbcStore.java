@@ -7,6 +7,7 @@ import io.holdfast.lock.jdbc.connection.Lender;
 import io.holdfast.lock.jdbc.connection.Lent;
 import io.holdfast.lock.jdbc.connection.OwnConnection;
 import io.holdfast.lock.jdbc.connection.Pool;
+import io.holdfast.lock.jdbc.connection.SameDatabase;
 import io.holdfast.lock.jdbc.connection.Sessions;
 import io.holdfast.lock.jdbc.dialect.Dialect;
 import io.holdfast.lock.jdbc.dialect.Postgres;
@@ -110,8 +111,9 @@ final class JdbcStore implements LockStore {
     Pool pool = settings.pool(timeout, storeSettings.clientName());
     OwnConnection ownConnection = new OwnConnection(pool, timeout);
     try {
-      Dialect dialect = prepare(ownConnection, pool, timeout, settings.table(), settings.schema());
-      Database database = new Database(dialect, pool, ownConnection, timeout);
+      SameDatabase prepared =
+          prepare(ownConnection, pool, timeout, settings.table(), settings.schema());
+      Database database = new Database(prepared, pool, ownConnection, timeout);
       if (settings.schema() != SchemaMode.NONE) {
         Trial.run(database);
       }
@@ -128,18 +130,17 @@ final class JdbcStore implements LockStore {
    * connection, as {@code first}, stays out of the pool meanwhile, so a pool of only one fails here
    * and not at the first renewal.
    *
-   * @return the dialect for the tables, with the schema in which they are now
    * @throws IllegalStateException the table or the data source is not fit for use
    */
-  private static Dialect prepare(
+  private static SameDatabase prepare(
       Lender first, Pool second, Duration timeout, String table, SchemaMode mode)
       throws StoreException {
     Dialect dialect =
-        ask(lend(first, Deadlines.after(timeout)), timeout, c -> Dialect.of(c, table));
+        ask(first.lend(Deadlines.after(timeout)), second, timeout, c -> Dialect.of(c, table));
     Deadline deadline = Deadlines.after(timeout);
     Lent lent;
     try {
-      lent = lend(second, deadline);
+      lent = second.lend(deadline);
     } catch (StoreException e) {
       throw StoreException.refused(
           ("The data source gave one connection and no second one within %s. Either the database is"
@@ -149,30 +150,31 @@ final class JdbcStore implements LockStore {
               .formatted(deadline.whole(), e.getMessage()),
           e);
     }
-    return ask(lent, timeout, c -> Dialect.of(c, Schema.prepare(c, dialect, mode)));
+    return ask(lent, second, timeout, c -> {
+      Schema.Tables tables = Schema.prepare(c, dialect, mode);
+      return new SameDatabase(Dialect.of(c, tables.name()), tables.id(), SameDatabase.url(c));
+    });
   }
 
-  /** @throws IllegalStateException the data source is not fit for use */
-  private static Lent lend(Lender lender, Deadline deadline) throws StoreException {
-    try {
-      return lender.lend(deadline);
-    } catch (StoreException e) {
-      if (e.getCause() instanceof IllegalStateException unfit) {
-        throw unfit;
-      }
-      throw e;
-    }
-  }
-
-  /** Asks; each answer may take this long. */
-  private static <T> T ask(Lent lent, Duration timeout, Sessions.Call<T> question)
+  /**
+   * Asks; each answer may take this long.
+   *
+   * @throws IllegalStateException the data source is not fit for use
+   */
+  private static <T> T ask(Lent lent, Pool pool, Duration timeout, Sessions.Call<T> question)
       throws StoreException {
     try (lent) {
+      pool.check(lent);
       T answer = Sessions.run(lent.connection(), Deadlines.after(timeout), question);
       lent.markUsable();
       return answer;
     } catch (SQLException e) {
       throw StoreException.refused("The database gave no usable answer: " + e, e);
+    } catch (StoreException e) {
+      if (e.getCause() instanceof IllegalStateException unfit) {
+        throw unfit;
+      }
+      throw e;
     }
   }
 
@@ -410,10 +412,11 @@ final class JdbcStore implements LockStore {
    */
   static long purge(Settings settings, Duration unusedFor) throws StoreException {
     try (Pool pool = settings.pool(PURGE_STATEMENT_TIMEOUT, "purge")) {
-      Dialect dialect =
+      SameDatabase prepared =
           prepare(pool, pool, PURGE_STATEMENT_TIMEOUT, settings.table(), SchemaMode.VALIDATE);
       OwnConnection unused = new OwnConnection(pool, PURGE_STATEMENT_TIMEOUT);
-      Database database = new Database(dialect, pool, unused, PURGE_STATEMENT_TIMEOUT);
+      Database database = new Database(prepared, pool, unused, PURGE_STATEMENT_TIMEOUT);
+      Dialect dialect = database.dialect();
       long unusedMicros = Keys.micros(unusedFor);
       long deleted = 0;
       String after = "";

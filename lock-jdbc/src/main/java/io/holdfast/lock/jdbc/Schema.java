@@ -17,6 +17,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
+import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /** Checks and creates the tables. */
@@ -33,15 +34,15 @@ final class Schema {
   private Schema() {}
 
   /**
-   * Checks or creates the tables, as the mode says; one request if they are there.
+   * Checks or creates the tables, as the mode says; one request if they are there. The first client
+   * ever gives them an id.
    *
-   * @return the table's name, with the schema in which it is now
    * @throws IllegalStateException the tables can't be used; the message says why and what to run
    */
-  static String prepare(Connection connection, Dialect dialect, SchemaMode mode)
+  static Tables prepare(Connection connection, Dialect dialect, SchemaMode mode)
       throws SQLException {
     if (mode == SchemaMode.NONE) {
-      return checkServer(connection, dialect);
+      return new Tables(checkServer(connection, dialect), null);
     }
     SQLException failure = null;
     Found found = look(connection, dialect);
@@ -51,8 +52,12 @@ final class Schema {
       failure = create(connection, dialect);
       found = look(connection, dialect);
     }
+    if (found.flaw() == null && found.id().isEmpty()) {
+      dialect.claimId(connection, UUID.randomUUID().toString().replace("-", ""));
+      found = look(connection, dialect);
+    }
     if (found.flaw() == null) {
-      return found.table();
+      return new Tables(found.table(), found.id());
     }
     if (failure != null) {
       refuseSyntaxError(failure, dialect);
@@ -104,19 +109,31 @@ final class Schema {
   }
 
   /**
+   * The tables, which are fit for use.
+   *
+   * @param name the name of the first, with the schema in which it is now
+   * @param id their {@linkplain Dialect#readId id}; null if they were not looked at
+   */
+  record Tables(String name, @Nullable String id) {}
+
+  /**
    * The tables, as they were found.
    *
    * @param table the name of the first, with its schema
+   * @param id their {@linkplain Dialect#readId id}
    * @param flaw what is wrong with them, or null if nothing is
    */
-  private record Found(String table, @Nullable String flaw) {}
+  private record Found(String table, String id, @Nullable String flaw) {}
 
   private static Found look(Connection connection, Dialect dialect) throws SQLException {
     try (Statement statement = connection.createStatement();
         ResultSet answer = statement.executeQuery(dialect.askTables())) {
       answer.next();
       dialect.checkServer(answer);
-      return new Found(dialect.qualifiedTable(answer), flaw(answer, dialect));
+      String flaw = flaw(answer, dialect);
+      // The owner of the row that tells the version: this table's column is the first of that name.
+      String id = flaw == null ? String.valueOf(answer.getString("owner")) : "";
+      return new Found(dialect.qualifiedTable(answer), id, flaw);
     } catch (SQLException e) {
       rollBack(connection);
       refuseSyntaxError(e, dialect);
@@ -124,7 +141,7 @@ final class Schema {
       if (state != null && state.startsWith("42")) {
         String flaw = "it is missing or may not be read ("
             + String.valueOf(e.getMessage()).strip() + ")";
-        return new Found(checkServer(connection, dialect), flaw);
+        return new Found(checkServer(connection, dialect), "", flaw);
       }
       throw e;
     }

@@ -20,6 +20,7 @@ final class Trial {
    * Runs the trial, on connections of the pool.
    *
    * @throws StoreException a statement failed
+   * @throws IllegalStateException the data source is not fit for use
    */
   static void run(Database database) throws StoreException {
     Dialect dialect = database.dialect();
@@ -42,6 +43,9 @@ final class Trial {
         throw StoreException.refused("the row was not as it had been written", null);
       }
     } catch (StoreException e) {
+      if (e.getCause() instanceof IllegalStateException unfit) {
+        throw unfit;
+      }
       throw StoreException.refused(
           "For a trial, a lock was to be taken, freed and waited for, and could not: "
               + e.getMessage(),

@@ -30,13 +30,16 @@ public final class Database implements AutoCloseable {
   private final Pool pool;
   private final OwnConnection ownConnection;
   private final Duration storeTimeout;
+  private final SameDatabase sameDatabase;
   private final WaitLimit waitLimit;
 
   /** @param storeTimeout the time limit of a call */
-  public Database(Dialect dialect, Pool pool, OwnConnection ownConnection, Duration storeTimeout) {
-    this.dialect = dialect;
+  public Database(
+      SameDatabase sameDatabase, Pool pool, OwnConnection ownConnection, Duration storeTimeout) {
+    this.dialect = sameDatabase.dialect();
     this.pool = pool;
     this.ownConnection = ownConnection;
+    this.sameDatabase = sameDatabase;
     this.storeTimeout = storeTimeout;
     this.waitLimit = new WaitLimit(dialect, storeTimeout);
   }
@@ -101,7 +104,25 @@ public final class Database implements AutoCloseable {
 
   /** Lends a connection of the pool, to be kept for longer than one call. */
   public Lent lend(Deadline deadline) throws StoreException {
-    return pool.lend(deadline);
+    Lent lent = pool.lend(deadline);
+    boolean checked = false;
+    try {
+      check(lent, deadline);
+      checked = true;
+      return lent;
+    } catch (SQLException e) {
+      throw StoreException.refused("The data source gave a connection that can't be used: " + e, e);
+    } finally {
+      if (!checked) {
+        lent.close();
+      }
+    }
+  }
+
+  /** Checks that the connection leads to the right database, and is in nobody's transaction. */
+  private void check(Lent lent, Deadline deadline) throws SQLException, StoreException {
+    pool.check(lent);
+    sameDatabase.check(lent, deadline);
   }
 
   /** A request that borrows a connection anew each time it runs. */
@@ -188,6 +209,7 @@ public final class Database implements AutoCloseable {
         Lent lent = lender.lend(deadline);
         waitLimit.relax();
         try {
+          check(lent, deadline);
           T answer = Sessions.run(lent.connection(), deadline, question);
           refuseIfInTransaction(lent.connection(), deadline);
           lent.markUsable();

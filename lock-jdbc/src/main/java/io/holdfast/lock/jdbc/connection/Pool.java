@@ -40,6 +40,9 @@ public final class Pool implements Lender, AutoCloseable {
    */
   private static final long DISCARD_NANOS_MIN = TimeUnit.MILLISECONDS.toNanos(20);
 
+  private static final String IF_MANAGED =
+      "If it is managed (JTA, XA), pass one that takes no part in transactions";
+
   /** The most borrowing threads, or an outage would start one for each caller. */
   private static final int BORROWERS_MAX = 8;
 
@@ -83,34 +86,48 @@ public final class Pool implements Lender, AutoCloseable {
     this.withoutAutoCommit = withoutAutoCommit;
   }
 
+  /** Lends a connection, to be {@linkplain #check checked} by the thread that uses it. */
   @Override
   public Lent lend(Deadline deadline) throws StoreException {
     // A switch to another thread would cost a noticeable part of a fast borrow.
     boolean warm = System.nanoTime() - usedAtNanos < WARM_NANOS;
-    Connection connection = warm ? watch.borrow(deadline) : borrowElsewhere(deadline);
-    boolean works = true;
-    Lent lent = null;
+    return new Lent(warm ? watch.borrow(deadline) : borrowElsewhere(deadline), this::giveBack);
+  }
+
+  /**
+   * Checks that a statement of this thread would be in nobody's transaction. JTA pools have a
+   * connection join the thread's transaction when a statement is made.
+   *
+   * @throws StoreException the connection is broken, or may be in somebody's transaction
+   */
+  public void check(Lent lent) throws StoreException {
+    Connection connection = lent.connection();
     try {
       if (SpringProxies.isProxy(connection)) {
-        throw unfit("The data source is a transaction-aware proxy: " + SpringProxies.REMEDY);
+        throw unfit(lent, "The data source is a transaction-aware proxy: " + SpringProxies.REMEDY);
       }
-      if (!withoutAutoCommit && !connection.getAutoCommit()) {
+      if (withoutAutoCommit) {
+        return;
+      }
+      connection.createStatement().close();
+      if (!connection.getAutoCommit()) {
         throw unfit(
+            lent,
             "The data source gave a connection without autocommit, which may be inside somebody's"
                 + " transaction. If it is a transaction-aware proxy, "
                 + SpringProxies.REMEDY
+                + ". "
+                + IF_MANAGED
                 + ". If it is the pool itself, configured without autocommit, say so with"
                 + " rawPoolWithoutAutoCommit() on the builder");
       }
-      lent = new Lent(connection, this::giveBack);
-      return lent;
-    } catch (SQLException e) {
-      works = false;
-      throw StoreException.refused("The data source gave a broken connection: " + e, e);
-    } finally {
-      if (lent == null) {
-        giveBack(connection, works);
-      }
+    } catch (SQLException | RuntimeException e) {
+      // Nothing was sent. If it is closed, its pool has noticed that, too.
+      lent.markUsable();
+      throw StoreException.refused(
+          "The data source gave a connection that can't be used: " + e + ". " + IF_MANAGED,
+          // An IllegalStateException would mean that the data source is not fit for use.
+          e instanceof SQLException ? e : new SQLException(e));
     }
   }
 
@@ -169,7 +186,9 @@ public final class Pool implements Lender, AutoCloseable {
     }
   }
 
-  private static StoreException unfit(String message) {
+  /** Makes the exception for a data source that is not fit for use; the connection works. */
+  static StoreException unfit(Lent lent, String message) {
+    lent.markUsable();
     return StoreException.refused(message, new IllegalStateException(message));
   }
 

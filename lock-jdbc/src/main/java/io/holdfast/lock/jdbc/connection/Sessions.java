@@ -90,6 +90,12 @@ public final class Sessions {
       return before;
     } catch (SQLFeatureNotSupportedException e) {
       return UNLIMITED;
+    } catch (SQLException e) {
+      throw new SQLException(
+          "The time on the connection's socket can't be limited: " + e,
+          e.getSQLState(),
+          e.getErrorCode(),
+          e);
     }
   }
 

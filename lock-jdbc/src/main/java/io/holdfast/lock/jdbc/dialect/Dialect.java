@@ -171,6 +171,8 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
       UPDATE {table} SET guarded = guarded + 1
       WHERE name = :key AND owner = :owner AND number = :number
       """);
+  private final Sql claimId =
+      new Sql(this, "UPDATE {table} SET owner = :owner WHERE name = :key AND owner = ''");
   private final Sql selectRowNoWait =
       new Sql(this, "SELECT 1 FROM {table} WHERE name = :key FOR UPDATE NOWAIT");
   // The limit of a query of many rows overrides MySQL's sql_select_limit, which could cut the
@@ -382,6 +384,19 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
   public final String qualifiedTable(ResultSet answer) throws SQLException {
     String schema = answer.getString("holdfast_schema");
     return schema == null || table.indexOf('.') >= 0 ? table : schema + '.' + table;
+  }
+
+  /**
+   * Returns the id of the tables, which no other database has (unless it was copied from this one
+   * later); empty if they have none yet.
+   */
+  public final String readId(Connection connection) throws SQLException {
+    return readRow(connection, VERSION_KEY).map(Row::owner).orElse("");
+  }
+
+  /** Gives the tables an id, unless they have one. */
+  public final void claimId(Connection connection, String id) throws SQLException {
+    update(connection, claimId, Map.of("key", VERSION_KEY, "owner", id));
   }
 
   /**

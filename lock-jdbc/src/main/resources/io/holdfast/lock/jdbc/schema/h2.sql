@@ -41,4 +41,4 @@ MERGE INTO holdfast_lock
   (name, owner, number, changed_at, expires_at, wanted_until, served, guarded, holder)
 KEY (name)
 VALUES
-  (X'76657273696f6e', '', 2, 0, 0, 0, 0, 0, 'schema version, in the column number');
+  (X'76657273696f6e', '', 2, 0, 0, 0, 0, 0, 'the schema version, in the column number, and in owner the id of the tables');

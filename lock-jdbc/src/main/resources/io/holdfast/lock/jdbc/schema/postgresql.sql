@@ -42,5 +42,5 @@ CREATE TABLE IF NOT EXISTS holdfast_lock_waiter (
 INSERT INTO holdfast_lock
   (name, owner, number, changed_at, expires_at, wanted_until, served, guarded, holder)
 VALUES
-  ('version', '', 2, 0, 0, 0, 0, 0, 'schema version, in the column number')
+  ('version', '', 2, 0, 0, 0, 0, 0, 'the schema version, in the column number, and in owner the id of the tables')
 ON CONFLICT (name) DO NOTHING;
