@@ -19,9 +19,13 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** Checks and creates the tables. */
 final class Schema {
+  private static final Logger log = LoggerFactory.getLogger(Schema.class);
+
   private static final String SCRIPTS = "schema/";
   private static final int CREATE_TRIES = 5;
 
@@ -42,7 +46,9 @@ final class Schema {
   static Tables prepare(Connection connection, Dialect dialect, SchemaMode mode)
       throws SQLException {
     if (mode == SchemaMode.NONE) {
-      return new Tables(checkServer(connection, dialect), null);
+      Found server = lookAtServer(connection, dialect, null);
+      warn(dialect, server);
+      return new Tables(server.table(), null);
     }
     SQLException failure = null;
     Found found = look(connection, dialect);
@@ -57,6 +63,7 @@ final class Schema {
       found = look(connection, dialect);
     }
     if (found.flaw() == null) {
+      warn(dialect, found);
       return new Tables(found.table(), found.id());
     }
     if (failure != null) {
@@ -98,13 +105,24 @@ final class Schema {
     }
   }
 
-  /** Checks the server alone; returns the table's name, with the schema in which it would be. */
-  private static String checkServer(Connection connection, Dialect dialect) throws SQLException {
+  /** Checks the server alone; the table's name has the schema in which it would be. */
+  private static Found lookAtServer(Connection connection, Dialect dialect, @Nullable String flaw)
+      throws SQLException {
     try (Statement statement = connection.createStatement();
         ResultSet answer = statement.executeQuery(dialect.askServer())) {
       answer.next();
       dialect.checkServer(answer);
-      return dialect.qualifiedTable(answer);
+      return new Found(dialect.qualifiedTable(answer), "", flaw, dialect.risks(answer));
+    }
+  }
+
+  private static void warn(Dialect dialect, Found found) {
+    if (!found.risks().isEmpty()) {
+      log.warn(
+          "{} can forget a lock that it has confirmed, so that two hold it: with {} (see \"What a"
+              + " crash can take\" on the page about SQL databases)",
+          dialect.database(),
+          String.join("; with ", found.risks()));
     }
   }
 
@@ -122,8 +140,9 @@ final class Schema {
    * @param table the name of the first, with its schema
    * @param id their {@linkplain Dialect#readId id}
    * @param flaw what is wrong with them, or null if nothing is
+   * @param risks {@link Dialect#risks}
    */
-  private record Found(String table, String id, @Nullable String flaw) {}
+  private record Found(String table, String id, @Nullable String flaw, List<String> risks) {}
 
   private static Found look(Connection connection, Dialect dialect) throws SQLException {
     try (Statement statement = connection.createStatement();
@@ -133,7 +152,7 @@ final class Schema {
       String flaw = flaw(answer, dialect);
       // The owner of the row that tells the version: this table's column is the first of that name.
       String id = flaw == null ? String.valueOf(answer.getString("owner")) : "";
-      return new Found(dialect.qualifiedTable(answer), id, flaw);
+      return new Found(dialect.qualifiedTable(answer), id, flaw, dialect.risks(answer));
     } catch (SQLException e) {
       rollBack(connection);
       refuseSyntaxError(e, dialect);
@@ -141,7 +160,7 @@ final class Schema {
       if (state != null && state.startsWith("42")) {
         String flaw = "it is missing or may not be read ("
             + String.valueOf(e.getMessage()).strip() + ")";
-        return new Found(checkServer(connection, dialect), "", flaw);
+        return lookAtServer(connection, dialect, flaw);
       }
       throw e;
     }

@@ -211,6 +211,7 @@ public final class Database implements AutoCloseable {
         try {
           check(lent, deadline);
           T answer = Sessions.run(lent.connection(), deadline, question);
+          dialect.checkKept(lent.connection()::getWarnings); // Of a commit.
           refuseIfInTransaction(lent.connection(), deadline);
           lent.markUsable();
           return answer;

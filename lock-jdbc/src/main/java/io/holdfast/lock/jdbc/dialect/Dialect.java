@@ -6,6 +6,7 @@ import java.sql.DatabaseMetaData;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.sql.SQLWarning;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -378,6 +379,14 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
   public abstract void checkServer(ResultSet answer) throws SQLException;
 
   /**
+   * Returns the settings of this server and session by which it can forget what it has confirmed,
+   * each with what that takes.
+   */
+  public List<String> risks(ResultSet answer) throws SQLException {
+    return List.of();
+  }
+
+  /**
    * Returns the name of the table, with the schema in which this session finds it now, so that it
    * does not matter which schema a later session is in.
    */
@@ -407,6 +416,19 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
   public final boolean isInTransaction(Connection connection) throws SQLException {
     return driver.isInTransaction(connection);
   }
+
+  /** The warnings of a statement or a connection. */
+  @FunctionalInterface
+  public interface Warnings {
+    @Nullable
+    SQLWarning first() throws SQLException;
+  }
+
+  /**
+   * Throws if the server warned that it may not keep what it confirmed. Other drivers than
+   * PostgreSQL's would ask for warnings, and no warning of their servers says so.
+   */
+  public void checkKept(Warnings warnings) throws SQLException {}
 
   /**
    * Checks that the table has a unique key on the name alone, and whatever else guards rely on.

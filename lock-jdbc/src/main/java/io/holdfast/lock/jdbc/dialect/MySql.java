@@ -5,6 +5,7 @@ import com.mysql.cj.protocol.ServerSession;
 import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.util.ArrayList;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -199,13 +200,34 @@ public sealed class MySql extends Dialect permits MariaDb {
     }
   }
 
+  @Override
+  public List<String> risks(ResultSet answer) throws SQLException {
+    List<String> risks = new ArrayList<>();
+    String flush = answer.getString("holdfast_innodb_flush_log_at_trx_commit");
+    if (!"1".equals(flush)) {
+      String crash = "0".equals(flush) ? "any crash of the server" : "a crash of its machine";
+      risks.add("innodb_flush_log_at_trx_commit=" + flush + ", by " + crash);
+    }
+    String sync = answer.getString("holdfast_sync_binlog");
+    if ("ON".equalsIgnoreCase(answer.getString("holdfast_log_bin")) && !"1".equals(sync)) {
+      risks.add("sync_binlog=" + sync + ", by a crash of its machine");
+    }
+    return risks;
+  }
+
   /**
    * Returns the columns with the server's variables, which are null if it has none of that name.
    *
    * @param table the table that has them
    */
   static String variables(String table) {
-    return Stream.of("version", "version_comment", "log_bin", "binlog_format")
+    return Stream.of(
+            "version",
+            "version_comment",
+            "log_bin",
+            "binlog_format",
+            "sync_binlog",
+            "innodb_flush_log_at_trx_commit")
         .map(name -> "(SELECT variable_value FROM %s WHERE variable_name = '%s') AS holdfast_%s"
             .formatted(table, name, name))
         .collect(Collectors.joining(", "));

@@ -4,9 +4,13 @@ import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.sql.SQLWarning;
+import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.UUID;
+import org.jspecify.annotations.Nullable;
 import org.postgresql.core.TransactionState;
 import org.postgresql.jdbc.PgConnection;
 
@@ -32,6 +36,11 @@ public final class Postgres extends Dialect {
 
   /** The SQL state of a full queue of notifications, and of other limits that were exceeded. */
   private static final String TOO_MANY_NOTIFICATIONS = "54000";
+
+  /** The SQL state of notices. */
+  private static final String NOTICE = "00000";
+
+  private static final String COMPLETION_UNKNOWN = "40003";
 
   /**
    * One more column, that has the server end a session that does not commit within this time what
@@ -174,8 +183,13 @@ public final class Postgres extends Dialect {
       case DELETE_UNLOCKED -> """
           WITH mine AS ({unlocked}) DELETE FROM {table} USING mine WHERE name = mine_name
           """;
-      case FACTS ->
-        "version() AS holdfast_version, current_setting('server_encoding') AS holdfast_encoding";
+      case FACTS -> """
+          version() AS holdfast_version, current_setting('server_encoding') AS holdfast_encoding,
+          current_setting('synchronous_commit') AS holdfast_synchronous_commit,
+          current_setting('fsync') AS holdfast_fsync,
+          (SELECT relpersistence = 'p' FROM pg_class WHERE oid = to_regclass('{table}'))
+            AS holdfast_kept
+          """;
       case OWN_SCHEMA -> "current_schema()";
       case VERSION -> "l.name = '" + VERSION_KEY + "'";
       case TRY_WAITING -> """
@@ -237,6 +251,40 @@ public final class Postgres extends Dialect {
       throw new IllegalStateException(
           ("The database's encoding is %s, which can't hold every" + " lock name; it must be UTF8")
               .formatted(encoding));
+    }
+  }
+
+  @Override
+  public List<String> risks(ResultSet answer) throws SQLException {
+    List<String> risks = new ArrayList<>();
+    if (answer.getString("holdfast_synchronous_commit").equals("off")) {
+      risks.add("synchronous_commit=off, by any crash of the server");
+    }
+    if (answer.getString("holdfast_fsync").equals("off")) {
+      risks.add("fsync=off, by a crash of the server's machine");
+    }
+    return risks;
+  }
+
+  @Override
+  public @Nullable String flaw(ResultSet answer) throws SQLException {
+    return answer.getBoolean("holdfast_kept")
+        ? super.flaw(answer)
+        : "a crash of the server would empty it, since it is UNLOGGED (or temporary): ALTER TABLE "
+            + table() + " SET LOGGED";
+  }
+
+  /**
+   * If the wait for a synchronous standby is cancelled, the server reports success, and warns that
+   * only itself has the transaction. It has no SQL state of its own for that, and translates the
+   * text, so any warning counts; a notice does not.
+   */
+  @Override
+  public void checkKept(Warnings warnings) throws SQLException {
+    for (SQLWarning w = warnings.first(); w != null; w = w.getNextWarning()) {
+      if (!NOTICE.equals(w.getSQLState())) {
+        throw new SQLException(w.getMessage(), COMPLETION_UNKNOWN, w);
+      }
     }
   }
 

@@ -92,6 +92,7 @@ final class Sql {
     try (PreparedStatement statement =
             prepare(connection, text, Statement.NO_GENERATED_KEYS, values);
         ResultSet result = text.isLimited() ? limitedQuery(statement) : statement.executeQuery()) {
+      dialect.checkKept(statement::getWarnings);
       return reader.read(result);
     }
   }
@@ -115,14 +116,17 @@ final class Sql {
     Text text = text(connection, values);
     try (PreparedStatement statement =
         prepare(connection, text, Statement.NO_GENERATED_KEYS, values)) {
+      int count;
       if (!text.isLimited()) {
         // With execute(), MySQL's driver would first ask whether the session is read-only.
-        return statement.executeUpdate();
-      }
-      if (executeToLast(statement)) {
+        count = statement.executeUpdate();
+      } else if (executeToLast(statement)) {
         throw new SQLException("The result is not a count");
+      } else {
+        count = statement.getUpdateCount();
       }
-      return statement.getUpdateCount();
+      dialect.checkKept(statement::getWarnings);
+      return count;
     }
   }
 

@@ -1,0 +1,137 @@
+package io.holdfast.lock.jdbc;
+
+import static io.holdfast.lock.jdbc.Stores.claim;
+import static io.holdfast.lock.jdbc.Stores.freshKey;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import com.zaxxer.hikari.HikariDataSource;
+import io.holdfast.lock.jdbc.dialect.Dialect;
+import io.holdfast.lock.spi.StoreException;
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import java.util.List;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** What a server confirms, and may forget by a crash or a failover. */
+class ConfirmedTest {
+  /** Far longer than the test takes, since commits wait for a standby that there is not. */
+  private static final Duration LONG = Duration.ofMinutes(5);
+
+  /** PostgreSQL 17: {@code canceling wait for synchronous replication due to user request}. */
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void aGrantWhoseWaitForAStandbyWasCancelledIsNone(boolean autoCommit) throws Exception {
+    try (HikariDataSource pool = Server.POSTGRES.pool(4, config -> {
+          config.setAutoCommit(autoCommit);
+          config.addDataSourceProperty("options", "-c synchronous_commit=on");
+        });
+        JdbcStore store = Stores.open(
+            new JdbcStore.Settings(
+                pool, JdbcLocks.DEFAULT_TABLE, SchemaMode.CREATE, !autoCommit, null),
+            LONG);
+        Connection admin = Server.POSTGRES.connect()) {
+      setStandbys(admin, "nobody");
+      try {
+        CompletableFuture<StoreException> failure =
+            CompletableFuture.supplyAsync(() -> takeUntilThatFails(store));
+        Stores.await("one was cancelled", () -> cancelWaits(admin) > 0);
+        StoreException cancelled = failure.get(Stores.PATIENCE.toSeconds(), TimeUnit.SECONDS);
+        assertThat(cancelled).hasMessageContaining("canceling wait for synchronous replication");
+        assertThat(cancelled.mayHaveHappened()).isTrue();
+      } finally {
+        setStandbys(admin, "");
+      }
+    }
+  }
+
+  /** The server heeds the setting a little later, so the first ones need not wait. */
+  private static StoreException takeUntilThatFails(JdbcStore store) {
+    while (true) {
+      try {
+        assertThat(store.tryAcquire(claim(freshKey()))).isPresent();
+      } catch (StoreException e) {
+        return e;
+      }
+    }
+  }
+
+  private static void setStandbys(Connection admin, String names) throws SQLException {
+    execute(admin, "ALTER SYSTEM SET synchronous_standby_names = '" + names + "'");
+    execute(admin, "SELECT pg_reload_conf()");
+  }
+
+  /** Cancels what waits for a standby; returns how many. */
+  private static int cancelWaits(Connection admin) {
+    try (Statement statement = admin.createStatement();
+        ResultSet result = statement.executeQuery("SELECT count(pg_cancel_backend(pid))"
+            + " FROM pg_stat_activity WHERE wait_event = 'SyncRep'")) {
+      result.next();
+      return result.getInt(1);
+    } catch (SQLException e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  @Test
+  void aTableThatACrashWouldEmptyIsRefused() throws Exception {
+    String table = "locks_" + UUID.randomUUID().toString().substring(0, 8);
+    try (HikariDataSource pool = Server.POSTGRES.pool(3);
+        Connection admin = Server.POSTGRES.connect()) {
+      JdbcLocks.builder(pool).table(table).schema(SchemaMode.CREATE).build().close();
+      execute(admin, "ALTER TABLE " + table + " SET UNLOGGED");
+      assertThatThrownBy(() -> JdbcLocks.builder(pool).table(table).build())
+          .isInstanceOf(IllegalStateException.class)
+          .hasMessageContaining("SET LOGGED");
+      execute(admin, "ALTER TABLE " + table + " SET LOGGED");
+      JdbcLocks.builder(pool).table(table).build().close();
+      execute(admin, "DROP TABLE " + table + ", " + table + "_waiter");
+    }
+  }
+
+  @EachServer
+  void settingsByWhichAServerForgetsWhatItConfirmedAreNamed(Server server) throws Exception {
+    try (Connection connection = server.connect()) {
+      List<String> risks = risks(connection);
+      switch (server) {
+        case POSTGRES -> {
+          assertThat(risks).containsExactly("synchronous_commit=off, by any crash of the server");
+          execute(connection, "SET synchronous_commit = 'local'");
+          assertThat(risks(connection)).isEmpty();
+        }
+        case MYSQL ->
+          assertThat(risks)
+              .containsExactly(
+                  "innodb_flush_log_at_trx_commit=2, by a crash of its machine",
+                  "sync_binlog=0, by a crash of its machine");
+        case H2 -> assertThat(risks).isEmpty();
+        default ->
+          assertThat(risks)
+              .containsExactly("innodb_flush_log_at_trx_commit=2, by a crash of its machine");
+      }
+    }
+  }
+
+  private static List<String> risks(Connection connection) throws SQLException {
+    Dialect dialect = Dialect.of(connection, JdbcLocks.DEFAULT_TABLE);
+    try (Statement statement = connection.createStatement();
+        ResultSet answer = statement.executeQuery(dialect.askServer())) {
+      answer.next();
+      return dialect.risks(answer);
+    }
+  }
+
+  private static void execute(Connection connection, String sql) throws SQLException {
+    try (Statement statement = connection.createStatement()) {
+      statement.execute(sql);
+    }
+  }
+}
