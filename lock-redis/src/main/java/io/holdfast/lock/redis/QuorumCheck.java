@@ -45,8 +45,9 @@ final class QuorumCheck {
 
   private static Optional<String> findProblem(
       Server server, String prefix, String key, String number) throws StoreException {
-    if (!server.isRecent(prefix)) {
-      return Optional.of(Server.TOO_OLD);
+    Optional<String> problem = ServerFacts.ask(server, prefix).findProblem();
+    if (problem.isPresent()) {
+      return problem;
     }
     String first = register(server, key, number);
     return first.equals(number)

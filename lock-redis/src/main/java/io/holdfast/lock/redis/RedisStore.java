@@ -89,9 +89,9 @@ final class RedisStore implements LockStore {
       throws StoreException {
     RedisStore store = new RedisStore(primaries, prefix, numbersKept, replicas, settings);
     try {
-      if (!store.server.isRecent(prefix)) {
-        throw new IllegalStateException(Server.TOO_OLD);
-      }
+      ServerFacts.ask(store.server, prefix).findProblem().ifPresent(problem -> {
+        throw new IllegalStateException(problem);
+      });
       return store;
     } catch (StoreException | RuntimeException | Error e) {
       store.close();

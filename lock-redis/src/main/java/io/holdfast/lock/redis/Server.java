@@ -37,10 +37,6 @@ final class Server implements AutoCloseable {
 
   static final int RENEWED_AT_ONCE_MAX = 1_000;
 
-  private static final int VERSION_MIN = 7 << 16;
-  static final String TOO_OLD = "A server is older than Redis 7.0, which is the oldest that is"
-      + " supported: update it, or use Valkey";
-
   final Primaries primaries;
   private final Duration storeTimeout;
   private final String threadName;
@@ -176,15 +172,6 @@ final class Server implements AutoCloseable {
           TimeUnit.NANOSECONDS.sleep(leftNanos);
           return true;
         });
-  }
-
-  /**
-   * Whether the server that has the key {@code {check}} is of a supported version; if not,
-   * {@link #TOO_OLD} says what to do.
-   */
-  boolean isRecent(String prefix) throws StoreException {
-    Answer answer = run(new Call(Script.CHECK, prefix + ":{check}"), Mode.ASK);
-    return answer.reply() instanceof Long version && version >= VERSION_MIN;
   }
 
   /** Runs a script within the store timeout. */

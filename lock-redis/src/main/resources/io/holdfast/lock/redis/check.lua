@@ -1,5 +1,8 @@
--- Tells the version of the server, to refuse one that is too old.
+-- Tells what must be known of the server before it is used.
 --
--- Returns major * 65536 + minor * 256 + patch; 0 before Redis 7.0.
+-- Returns its version, as major * 65536 + minor * 256 + patch, 0 before Redis 7.0; and 1 or 0 for
+-- with or without an append-only file, nothing if it does not tell.
 
-return redis.REDIS_VERSION_NUM or 0
+local info = redis.pcall('INFO', 'persistence')
+local append_only = type(info) == 'string' and string.match(info, 'aof_enabled:(%d)')
+return {redis.REDIS_VERSION_NUM or 0, append_only or ''}
