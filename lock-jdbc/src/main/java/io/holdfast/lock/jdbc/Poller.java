@@ -143,7 +143,7 @@ final class Poller implements AutoCloseable {
 
   private synchronized void startOrWakeThread() {
     if (thread == null && !closed) {
-      Thread starting = new Thread(this::run, threadName);
+      Thread starting = new Thread(null, this::run, threadName, 0, false);
       starting.setDaemon(true);
       starting.start();
       thread = starting;

@@ -112,7 +112,7 @@ final class PostgresListener implements AutoCloseable {
 
   private void startThread(Poller poller) {
     try {
-      Thread starting = new Thread(() -> run(poller), threadName);
+      Thread starting = new Thread(null, () -> run(poller), threadName, 0, false);
       starting.setDaemon(true);
       starting.start();
       thread = starting;

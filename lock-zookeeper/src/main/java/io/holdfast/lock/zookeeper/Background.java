@@ -13,7 +13,7 @@ final class Background {
 
   Background(String clientName) {
     this.executor = new ScheduledThreadPoolExecutor(1, task -> {
-      Thread thread = new Thread(task, "holdfast-" + clientName + "-nodes");
+      Thread thread = new Thread(null, task, "holdfast-" + clientName + "-nodes", 0, false);
       thread.setDaemon(true);
       return thread;
     });

@@ -105,7 +105,7 @@ final class Tenure {
   }
 
   private void start(Runnable task) {
-    Thread thread = new Thread(task, "holdfast-shedlock-" + lease.name());
+    Thread thread = new Thread(null, task, "holdfast-shedlock-" + lease.name(), 0, false);
     thread.setDaemon(true);
     thread.start();
   }

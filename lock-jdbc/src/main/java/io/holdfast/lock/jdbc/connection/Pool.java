@@ -77,8 +77,8 @@ public final class Pool implements Lender, AutoCloseable {
         TimeUnit.SECONDS,
         new LinkedBlockingQueue<>(),
         task -> {
-          Thread thread =
-              new Thread(task, "holdfast-" + clientName + "-borrower-" + number.incrementAndGet());
+          String name = "holdfast-" + clientName + "-borrower-" + number.incrementAndGet();
+          Thread thread = new Thread(null, task, name, 0, false);
           thread.setDaemon(true);
           return thread;
         });

@@ -39,7 +39,7 @@ final class PoolWatch implements AutoCloseable {
   PoolWatch(DataSource dataSource, long storeTimeoutNanos, String threadName) {
     this.dataSource = dataSource;
     tickNanos = Math.max(TICK_NANOS_MIN, Math.min(TICK_NANOS_MAX, storeTimeoutNanos / 20));
-    thread = new Thread(this::run, threadName);
+    thread = new Thread(null, this::run, threadName, 0, false);
     thread.setDaemon(true);
     thread.start();
   }

@@ -425,4 +425,42 @@ public abstract class HygieneRules extends RuleTest {
     held.forEach(Lease::close);
     waiting.forEach(worker -> worker.get(LONG));
   }
+
+  @Rule("L-10.13")
+  @Test
+  void aThreadOfAClientInheritsNoThreadLocals() {
+    ThreadStarts starts = new ThreadStarts();
+    starts.set("of a request");
+    try {
+      LockClient client = client();
+      Lease lease = take(client().get(freshName()));
+      Worker<Lease> waiting = start(() -> client.get(lease.name()).lock());
+      awaitWaiting(waiting);
+      lease.close();
+      waiting.get(slack()).close();
+      client.close();
+    } finally {
+      starts.remove();
+    }
+    assertThat(starts.found).as("started a thread that inherited thread locals").isEmpty();
+  }
+
+  /** A thread local that notes what code of ours starts a thread that inherits it. */
+  private static final class ThreadStarts extends InheritableThreadLocal<String> {
+    final List<String> found = Collections.synchronizedList(new ArrayList<>());
+
+    @Override
+    protected String childValue(String value) {
+      StackWalker.getInstance()
+          .walk(frames -> frames
+              .map(StackWalker.StackFrame::getClassName)
+              .filter(
+                  name -> !name.startsWith("java.") && !name.equals(getClass().getName()))
+              .findFirst())
+          .filter(name -> name.startsWith("io.holdfast."))
+          .filter(name -> !name.startsWith("io.holdfast.lock.tck.rules."))
+          .ifPresent(found::add);
+      return value;
+    }
+  }
 }

@@ -1026,6 +1026,17 @@ class BrokenStoresTest {
   }
 
   @Test
+  void aThreadThatInheritsThreadLocalsIsCaught() {
+    assertCaught(
+        "L-10.13 aThreadOfAClientInheritsNoThreadLocals",
+        "started a thread that inherited thread locals",
+        store(in("tryAcquire", (LockStore real, Claim claim) -> {
+          new Thread(() -> {}, "heir").start();
+          return real.tryAcquire(claim);
+        })));
+  }
+
+  @Test
   void aWaitThatNobodyIsToldOfIsCaught() {
     assertCaught(
         "L-10.9 aListenerIsToldOnceThatACallerWaits",
