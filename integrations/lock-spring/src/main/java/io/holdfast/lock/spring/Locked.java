@@ -57,8 +57,11 @@ public @interface Locked {
   /**
    * The name of the lock, a template with expressions of Spring's language over the parameters of
    * the method: {@code orders/#{#id}}, {@code orders/#{#order.id}}, {@code orders/#{#p0}}. Names of
-   * parameters need the compiler option {@code -parameters}. An expression that evaluates to null
-   * or to empty text is an {@link IllegalArgumentException} at the call, and nothing is locked.
+   * parameters need the compiler option {@code -parameters}. The value of an expression is a text,
+   * a number, a boolean, an enum (by its name), a UUID or of {@code java.time}: any other has not
+   * the same text on every machine, and is refused, at start if its declared type tells. One that
+   * is refused at the call, or is null or empty, is an {@link IllegalArgumentException}, and
+   * nothing is locked.
    */
   @AliasFor("value")
   String name() default "";

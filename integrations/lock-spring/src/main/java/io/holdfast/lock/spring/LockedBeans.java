@@ -4,6 +4,9 @@ import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
 import java.util.Arrays;
 import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -12,13 +15,28 @@ import org.springframework.aop.framework.AopProxyUtils;
 import org.springframework.aop.framework.autoproxy.AutoProxyUtils;
 import org.springframework.aop.scope.ScopedObject;
 import org.springframework.aop.support.AopUtils;
+import org.springframework.beans.factory.DisposableBean;
+import org.springframework.beans.factory.InitializingBean;
 import org.springframework.beans.factory.SmartInitializingSingleton;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
+import org.springframework.beans.factory.support.AbstractBeanDefinition;
+import org.springframework.core.annotation.AnnotatedElementUtils;
 import org.springframework.util.ClassUtils;
 
 /** Checks the locked methods of all beans, when all singletons have been made. */
 final class LockedBeans implements SmartInitializingSingleton {
   private static final Logger log = LoggerFactory.getLogger(LockedBeans.class);
+
+  /** The annotations of methods that Spring calls when it makes or destroys a bean. */
+  private static final Set<String> CALLED = Set.of(
+      "jakarta.annotation.PostConstruct",
+      "jakarta.annotation.PreDestroy",
+      "jakarta.inject.Inject",
+      "org.springframework.beans.factory.annotation.Autowired");
+
+  /** The methods without parameters that it calls then on a bean of the interface. */
+  private static final Map<String, Class<?>> CALLED_OF_INTERFACES =
+      Map.of("afterPropertiesSet", InitializingBean.class, "destroy", DisposableBean.class);
 
   private final ConfigurableListableBeanFactory beanFactory;
   private final LockedMethods methods;
@@ -63,6 +81,7 @@ final class LockedBeans implements SmartInitializingSingleton {
     annotated.forEach((method, annotation) -> {
       Place place = new Place(beanName, method, type);
       checkProxy(place);
+      checkCaller(place);
       methods.add(place, annotation);
       beanFactory.registerDependentBean(methods.clientBean(place, annotation), beanName);
     });
@@ -90,6 +109,48 @@ final class LockedBeans implements SmartInitializingSingleton {
           "its bean was made before locks were switched on, so that calls would not be locked",
           "make what needs it early (a BeanPostProcessor, for example) get it lazily");
     }
+  }
+
+  /** Checks that no container calls the method on the bean itself, where no proxy is. */
+  private void checkCaller(Place place) {
+    Method method = place.method();
+    if (!isCalledByTheContainer(place)) {
+      return;
+    }
+    String problem = "Spring calls it on the bean itself, not on its proxy, when it makes or"
+        + " destroys the bean, so that it would run without the lock";
+    if (AnnotatedElementUtils.hasAnnotation(method, Locked.class)) {
+      throw place.invalid(
+          problem,
+          "move what it does to a locked method of another bean, and call that when the application"
+              + " has started (ApplicationRunner, @EventListener)");
+    }
+    log.warn("{}: @Locked of its class is not for this method: {}", place, problem);
+  }
+
+  private boolean isCalledByTheContainer(Place place) {
+    Method method = place.method();
+    Class<?> type = place.targetClass();
+    boolean isAnnotated = Arrays.stream(method.getAnnotations())
+        .anyMatch(each -> CALLED.contains(each.annotationType().getName()));
+    Class<?> declares = CALLED_OF_INTERFACES.get(method.getName());
+    boolean isOfInterface =
+        declares != null && declares.isAssignableFrom(type) && method.getParameterCount() == 0;
+    return isAnnotated || isOfInterface || isOfDefinition(place);
+  }
+
+  /** Whether it is the init or destroy method of the bean's definition. */
+  private boolean isOfDefinition(Place place) {
+    String name = String.valueOf(place.beanName());
+    if (!beanFactory.containsBeanDefinition(name)
+        || place.method().getParameterCount() > 0
+        || !(beanFactory.getMergedBeanDefinition(name) instanceof AbstractBeanDefinition bean)) {
+      return false;
+    }
+    return Stream.of(bean.getInitMethodNames(), bean.getDestroyMethodNames())
+        .filter(Objects::nonNull)
+        .flatMap(Arrays::stream)
+        .anyMatch(place.method().getName()::equals);
   }
 
   /** Returns the bean if it was made already; null if it is lazy or of another scope. */

@@ -4,7 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import io.holdfast.lock.Lease;
+import io.holdfast.lock.LockClient;
 import io.holdfast.lock.LockTimeoutException;
+import jakarta.annotation.PostConstruct;
+import jakarta.annotation.PreDestroy;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
 import java.util.stream.Stream;
@@ -16,10 +19,15 @@ import org.springframework.aop.framework.AopProxyUtils;
 import org.springframework.aop.framework.ProxyFactory;
 import org.springframework.aop.framework.autoproxy.AutoProxyUtils;
 import org.springframework.aop.support.AopUtils;
+import org.springframework.beans.factory.DisposableBean;
+import org.springframework.beans.factory.InitializingBean;
+import org.springframework.beans.factory.annotation.Autowired;
 import org.springframework.beans.factory.config.BeanFactoryPostProcessor;
 import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.context.annotation.AnnotationConfigApplicationContext;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Lazy;
 import reactor.core.publisher.Mono;
 
@@ -58,6 +66,11 @@ class RefusedAtStartTest {
         mistake(OverloadOfTheInterface.class, "none of them has the method", "proxyTargetClass"),
         mistake(GuardWithoutDatabase.class, "attribute guard", "has no guard"),
         mistake(EarlyBean.class, "made before locks were switched on", "lazily"),
+        mistake(Constructed.class, "on the bean itself", "ApplicationRunner"),
+        mistake(Destroyed.class, "on the bean itself", "ApplicationRunner"),
+        mistake(Injected.class, "on the bean itself", "ApplicationRunner"),
+        mistake(Initialized.class, "on the bean itself", "ApplicationRunner"),
+        mistake(Disposed.class, "on the bean itself", "ApplicationRunner"),
         mistake(LazyMistake.class, "attribute name", "there is no name"));
   }
 
@@ -118,8 +131,16 @@ class RefusedAtStartTest {
   }
 
   @Test
+  void theInitMethodOfADefinitionEndsTheStart() {
+    assertThatExceptionOfType(InvalidLockedMethodException.class)
+        .isThrownBy(() -> App.start(Definition.class).close())
+        .withMessageContaining("on the bean itself");
+  }
+
+  @Test
   void whatIsRightIsNotRefused() {
-    App.start(Fine.class, FineOnAnother.class, FineGeneric.class).close();
+    App.start(LockedAsAWhole.class, Fine.class, FineOnAnother.class, FineGeneric.class)
+        .close();
   }
 
   @Test
@@ -360,6 +381,58 @@ class RefusedAtStartTest {
 
   static class NeededEarly {
     @Locked("early")
+    public void run() {}
+  }
+
+  static class Constructed {
+    @PostConstruct
+    @Locked("a")
+    void fill() {}
+  }
+
+  static class Destroyed {
+    @PreDestroy
+    @Locked("a")
+    void empty() {}
+  }
+
+  static class Injected {
+    @Autowired
+    @Locked("a")
+    void take(LockClient locks) {}
+  }
+
+  static class Initialized implements InitializingBean {
+    @Override
+    @Locked("a")
+    public void afterPropertiesSet() {}
+  }
+
+  static class Disposed implements DisposableBean {
+    @Override
+    @Locked("a")
+    public void destroy() {}
+  }
+
+  static class OfADefinition {
+    @Locked("a")
+    public void begin() {}
+  }
+
+  @Configuration(proxyBeanMethods = false)
+  static class Definition {
+    @Bean(initMethod = "begin")
+    OfADefinition ofADefinition() {
+      return new OfADefinition();
+    }
+  }
+
+  /** As a whole, with a method that the container calls. */
+  @Locked("whole")
+  static class LockedAsAWhole {
+    @PostConstruct
+    public void fill() {}
+
     public void run() {}
   }
 
