@@ -12,8 +12,6 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.aop.framework.Advised;
 import org.springframework.aop.framework.AopProxyUtils;
-import org.springframework.aop.framework.autoproxy.AutoProxyUtils;
-import org.springframework.aop.scope.ScopedObject;
 import org.springframework.aop.support.AopUtils;
 import org.springframework.beans.factory.DisposableBean;
 import org.springframework.beans.factory.InitializingBean;
@@ -48,42 +46,12 @@ final class LockedBeans implements SmartInitializingSingleton {
 
   @Override
   public void afterSingletonsInstantiated() {
-    for (String beanName : beanFactory.getBeanNamesForType(Object.class)) {
-      Class<?> type = typeOf(beanName);
-      if (type != null) {
-        check(beanName, type, annotatedIn(type));
-      }
-    }
-  }
-
-  private @Nullable Class<?> typeOf(String beanName) {
-    Class<?> type;
-    try {
-      type = AutoProxyUtils.determineTargetClass(beanFactory, beanName);
-    } catch (RuntimeException | LinkageError e) {
-      log.debug("The class of bean {} can't be loaded, so it can't be used either", beanName, e);
-      return null;
-    }
-    boolean isCandidate = type != null && !ScopedObject.class.isAssignableFrom(type);
-    return isCandidate ? ClassUtils.getUserClass(type) : null;
-  }
-
-  private static Map<Method, Locked> annotatedIn(Class<?> type) {
-    try {
-      return Annotated.in(type);
-    } catch (IllegalStateException | LinkageError e) {
-      log.debug("The methods of {} can't be loaded, so it can't be used either", type, e);
-      return Map.of();
-    }
-  }
-
-  private void check(String beanName, Class<?> type, Map<Method, Locked> annotated) {
-    annotated.forEach((method, annotation) -> {
-      Place place = new Place(beanName, method, type);
+    Annotated.inBeans(beanFactory).forEach((place, annotation) -> {
       checkProxy(place);
       checkCaller(place);
       methods.add(place, annotation);
-      beanFactory.registerDependentBean(methods.clientBean(place, annotation), beanName);
+      beanFactory.registerDependentBean(
+          methods.clientBean(place, annotation), String.valueOf(place.beanName()));
     });
   }
 

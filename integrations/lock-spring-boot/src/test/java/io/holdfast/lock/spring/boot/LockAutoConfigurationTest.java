@@ -7,6 +7,7 @@ import io.holdfast.lock.Lease;
 import io.holdfast.lock.LockClient;
 import io.holdfast.lock.LockListener;
 import io.holdfast.lock.LockOptions;
+import io.holdfast.lock.spring.Locked;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -55,6 +56,25 @@ class LockAutoConfigurationTest {
     Runners.plain()
         .withPropertyValues("holdfast.enabled=false")
         .run(context -> assertThat(context).hasNotFailed().doesNotHaveBean(LockClient.class));
+  }
+
+  @Test
+  void turnedOffItSaysHowManyMethodsRunWithoutTheirLock(CapturedOutput output) {
+    Runners.plain()
+        .withPropertyValues("holdfast.enabled=false")
+        .withUserConfiguration(Payouts.class)
+        .run(context -> assertThat(context).hasNotFailed());
+    assertThat(output)
+        .contains("Locks are switched off: 2 methods with @Locked run without their lock")
+        .contains("Payouts.");
+  }
+
+  static class Payouts {
+    @Locked("payouts")
+    void pay() {}
+
+    @Locked("refunds")
+    void refund() {}
   }
 
   @Test

@@ -15,7 +15,8 @@ final class Runners {
             LockMetricsAutoConfiguration.class,
             LockHealthAutoConfiguration.class,
             LocksEndpointAutoConfiguration.class,
-            LockedAutoConfiguration.class));
+            LockedAutoConfiguration.class,
+            LocksOffAutoConfiguration.class));
   }
 
   /** Returns a runner with locks in the memory of this JVM. */
