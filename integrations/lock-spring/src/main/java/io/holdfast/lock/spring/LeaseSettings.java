@@ -13,7 +13,7 @@ import org.springframework.format.datetime.standard.DurationFormatterUtils;
 /** The options that a {@link Locked} sets for its leases, on top of a client's default options. */
 final class LeaseSettings {
   /** The name of a lock whose options are read; they are the same for all names. */
-  private static final String SOME_NAME = "holdfast";
+  static final String SOME_NAME = "holdfast";
 
   private final Place place;
   private final Locked locked;

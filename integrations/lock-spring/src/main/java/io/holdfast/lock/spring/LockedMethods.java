@@ -108,7 +108,15 @@ final class LockedMethods {
 
   private LockClient client(Place place, String beanName) {
     try {
-      return beanFactory.getBean(beanName, LockClient.class);
+      LockClient client = beanFactory.getBean(beanName, LockClient.class);
+      @Nullable Object lock = client.get(LeaseSettings.SOME_NAME);
+      if (lock == null) {
+        throw place.invalid(
+            "client",
+            "bean '" + beanName + "' gives no locks, as a mock does",
+            "use real locks in a test, in memory: holdfast.store=memory, or InMemoryLocks");
+      }
+      return client;
     } catch (NoSuchBeanDefinitionException e) {
       throw place.invalid(
           "client", "there is no bean '" + beanName + "'", "name a bean of type LockClient");
