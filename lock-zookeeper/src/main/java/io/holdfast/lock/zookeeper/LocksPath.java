@@ -29,7 +29,7 @@ final class LocksPath {
   private final Deadline deadline;
 
   /** @param root the path with the framework's namespace */
-  LocksPath(CuratorFramework framework, Wire wire, String root) {
+  LocksPath(CuratorFramework framework, Wire wire, String root) throws StoreException {
     this.framework = framework;
     this.wire = wire;
     this.root = root;

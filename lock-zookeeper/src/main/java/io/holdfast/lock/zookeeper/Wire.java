@@ -31,6 +31,7 @@ import org.jspecify.annotations.Nullable;
  * requests may be queued again, and so lose that order.
  */
 final class Wire {
+  private static final String EVENT_THREAD = "org.apache.zookeeper.ClientCnxn$EventThread";
   private static final Duration RETRY_PAUSE = Duration.ofMillis(20);
 
   private final CuratorFramework framework;
@@ -59,8 +60,19 @@ final class Wire {
     }
   }
 
-  /** Returns the deadline of a call that begins now. */
-  Deadline deadline() {
+  /**
+   * Returns the deadline of a call that begins now.
+   *
+   * @throws StoreException this is the thread that brings the answers, so it would wait for itself
+   */
+  Deadline deadline() throws StoreException {
+    if (Thread.currentThread().getClass().getName().equals(EVENT_THREAD)) {
+      throw StoreException.refused(
+          "This is ZooKeeper's event thread (of a watcher, a background callback, a listener), which"
+              + " brings the answers: a lock call would wait for itself. Call it on another thread:"
+              + " pass an Executor to inBackground(...), addListener(...) or whatever called this",
+          null);
+    }
     return Deadline.after(timeout, time);
   }
 

@@ -234,12 +234,12 @@ final class ZooKeeperStore implements LockStore {
 
   @Override
   public ReleaseOutcome release(Grant grant, Duration holdFor) throws StoreException {
+    Deadline deadline = wire.deadline();
     OwnNode node = ((ZooKeeperGrant) grant).node();
     // So that the clean-up does not delete the node meanwhile: its absence would look like a loss.
     boolean mine = node.inUse.compareAndSet(false, true);
     try {
       node.release(time.nanos(), holdFor);
-      Deadline deadline = wire.deadline();
       while (true) {
         ZooKeeper zk = wire.handle();
         boolean sentBefore = node.releaseSent.getAndSet(true);

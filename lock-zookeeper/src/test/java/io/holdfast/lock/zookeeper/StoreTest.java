@@ -3,13 +3,16 @@ package io.holdfast.lock.zookeeper;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.catchThrowable;
 
+import io.holdfast.lock.DistributedLock;
 import io.holdfast.lock.Lease;
 import io.holdfast.lock.LeaseLoss;
 import io.holdfast.lock.LeaseState;
 import io.holdfast.lock.LockClient;
 import io.holdfast.lock.LockLostException;
 import io.holdfast.lock.LockOptions;
+import io.holdfast.lock.LockStoreException;
 import io.holdfast.lock.spi.Acquisition;
 import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Grant;
@@ -40,6 +43,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.CuratorFrameworkFactory;
+import org.apache.curator.framework.api.BackgroundCallback;
 import org.apache.curator.framework.api.CuratorEvent;
 import org.apache.curator.framework.api.CuratorEventType;
 import org.apache.curator.framework.api.CuratorListener;
@@ -84,6 +88,26 @@ class StoreTest extends ServerTest {
     framework.create().forPath(path);
     closeLater(() -> framework.delete().forPath(path));
     return name;
+  }
+
+  @Test
+  void aCallOnTheEventThreadIsRefusedAtOnceAndCostsNoLease() throws Exception {
+    LockClient client = closeLater(ZooKeeperLocks.builder(framework).build());
+    Lease held = client.get(Stores.freshName()).lock();
+    DistributedLock free = client.get(Stores.freshName());
+    CompletableFuture<Throwable> refused = new CompletableFuture<>();
+    BackgroundCallback callback = (f, event) -> refused.complete(catchThrowable(free::tryLock));
+    framework.checkExists().inBackground(callback).forPath("/");
+    assertThat(refused.get(40, TimeUnit.SECONDS))
+        .isInstanceOf(LockStoreException.class)
+        .hasMessageContaining("event thread")
+        .hasMessageContaining("on another thread");
+    assertThat(held.state()).isEqualTo(LeaseState.HELD);
+    held.verify();
+    held.close();
+    try (Lease lease = free.tryLock().orElseThrow()) {
+      lease.verify();
+    }
   }
 
   @Test
