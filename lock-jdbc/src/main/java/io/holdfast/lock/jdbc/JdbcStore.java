@@ -88,17 +88,20 @@ final class JdbcStore implements LockStore {
     time = storeSettings.time();
     grants = new Grants(database);
     String threads = "holdfast-" + storeSettings.clientName();
-    poller = new Poller(
-        database,
-        time,
-        threads + "-poller",
-        dialect instanceof Postgres postgres && !Boolean.FALSE.equals(settings.notifications())
-            ? new PostgresListener(
-                postgres,
-                database,
-                Boolean.TRUE.equals(settings.notifications()),
-                threads + "-listener")
-            : null);
+    poller = new Poller(database, time, threads + "-poller", listener(settings, threads));
+  }
+
+  /** Returns the listener to notifications; null if there are none. */
+  private @Nullable PostgresListener listener(Settings settings, String threads) {
+    if (!(dialect instanceof Postgres postgres)) {
+      return null;
+    }
+    if (Boolean.FALSE.equals(settings.notifications())) {
+      postgres.leaveUnnotified();
+      return null;
+    }
+    return new PostgresListener(
+        postgres, database, Boolean.TRUE.equals(settings.notifications()), threads + "-listener");
   }
 
   /**

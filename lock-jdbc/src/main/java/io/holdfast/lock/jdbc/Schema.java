@@ -100,7 +100,7 @@ final class Schema {
       }
       return null;
     } catch (SQLException e) {
-      rollBack(connection);
+      rollBack(connection, e);
       return e;
     }
   }
@@ -154,7 +154,7 @@ final class Schema {
       String id = flaw == null ? String.valueOf(answer.getString("owner")) : "";
       return new Found(dialect.qualifiedTable(answer), id, flaw, dialect.risks(answer));
     } catch (SQLException e) {
-      rollBack(connection);
+      rollBack(connection, e);
       refuseSyntaxError(e, dialect);
       String state = e.getSQLState();
       if (state != null && state.startsWith("42")) {
@@ -260,9 +260,14 @@ final class Schema {
     }
   }
 
-  private static void rollBack(Connection connection) throws SQLException {
-    if (!connection.getAutoCommit()) {
-      connection.rollback();
+  /** Rolls back after a failure, which stays the one that is told. */
+  private static void rollBack(Connection connection, SQLException failure) {
+    try {
+      if (!connection.getAutoCommit()) {
+        connection.rollback();
+      }
+    } catch (SQLException e) {
+      failure.addSuppressed(e);
     }
   }
 }

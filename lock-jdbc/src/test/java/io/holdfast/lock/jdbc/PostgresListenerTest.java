@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import com.zaxxer.hikari.HikariDataSource;
 import io.holdfast.lock.spi.Acquisition;
 import io.holdfast.lock.spi.Grant;
+import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.Ticket;
@@ -32,6 +33,29 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** Notifications that do not come. */
 class PostgresListenerTest {
+
+  @Test
+  void aClientWithoutNotificationsHasNoneSent() throws Exception {
+    try (HikariDataSource pool = Server.POSTGRES.pool(4);
+        JdbcStore store = Stores.open(
+            new JdbcStore.Settings(pool, JdbcLocks.DEFAULT_TABLE, SchemaMode.CREATE, false, false),
+            Stores.STORE_TIMEOUT);
+        Connection admin = Server.POSTGRES.connect()) {
+      LockKey key = Stores.freshKey();
+      assertThat(store.tryAcquire(Stores.claim(key))).isPresent();
+      Acquisition queued = store.acquireOrQueue(Stores.claim(key), () -> {});
+      assertThat(queued).isInstanceOf(Acquisition.Queued.class);
+      try (PreparedStatement waiters = Stores.prepare(
+              admin,
+              Server.POSTGRES,
+              key,
+              "SELECT inbox FROM holdfast_lock_waiter WHERE name = ?");
+          ResultSet waiter = waiters.executeQuery()) {
+        assertThat(waiter.next()).isTrue();
+        assertThat(waiter.getString(1)).isNull();
+      }
+    }
+  }
 
   @Test
   void oneThatGoesAstrayIsNotTheEndOfListening() throws Exception {

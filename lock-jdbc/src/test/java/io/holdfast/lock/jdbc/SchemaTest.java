@@ -6,9 +6,11 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import com.zaxxer.hikari.HikariDataSource;
 import io.holdfast.lock.Lease;
 import io.holdfast.lock.LockClient;
+import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.LockStoreException;
 import io.holdfast.lock.jdbc.dialect.Dialect;
 import java.lang.reflect.Proxy;
+import java.net.SocketTimeoutException;
 import java.sql.Connection;
 import java.sql.DatabaseMetaData;
 import java.sql.SQLException;
@@ -42,6 +44,29 @@ class SchemaTest {
           .hasMessageContaining("io/holdfast/lock/jdbc/schema/")
           .hasMessageContaining(".sql");
       assertThat(pool.getHikariPoolMXBean().getActiveConnections()).isZero();
+    }
+  }
+
+  @EachRealServer
+  void aTableThatIsLockedIsToldAsWhatItIs(Server server) throws Exception {
+    String table = freshTable();
+    try (HikariDataSource pool = server.pool(3);
+        Connection locking = server.connect()) {
+      JdbcLocks.builder(pool).table(table).schema(SchemaMode.CREATE).build().close();
+      locking.setAutoCommit(false);
+      execute(
+          locking,
+          server == Server.POSTGRES
+              ? "LOCK TABLE " + table + " IN ACCESS EXCLUSIVE MODE"
+              : "LOCK TABLES " + table + " WRITE");
+      assertThatThrownBy(() -> JdbcLocks.builder(pool)
+              .table(table)
+              .storeTimeout(Duration.ofSeconds(1))
+              .defaultOptions(LockOptions.renewed(Duration.ofSeconds(10)))
+              .build())
+          .isInstanceOf(LockStoreException.class)
+          .hasRootCauseInstanceOf(SocketTimeoutException.class);
+      locking.rollback();
     }
   }
 

@@ -71,6 +71,8 @@ public final class Postgres extends Dialect {
   /** The last part of the name of the client's channel. */
   private final String inbox = UUID.randomUUID().toString();
 
+  private volatile boolean isNotified = true;
+
   Postgres(String table) {
     super(table, "PostgreSQL", DRIVER);
   }
@@ -167,7 +169,7 @@ public final class Postgres extends Dialect {
             UPDATE {table} SET wanted_until = {now} + {alive} FROM mine WHERE name = mine_name
           )
           INSERT INTO {waiters} (name, owner, alive_until, holder, inbox)
-          VALUES (:key, :owner, {now} + {alive}, :holder, :inbox) RETURNING place{bounded}
+          VALUES (:key, :owner, {now} + {alive}, :holder, NULLIF(:inbox, '')) RETURNING place{bounded}
           """;
       case SCHEMA -> """
           SELECT quote_ident(COALESCE((
@@ -236,7 +238,12 @@ public final class Postgres extends Dialect {
 
   @Override
   String inbox() {
-    return inbox;
+    return isNotified ? inbox : "";
+  }
+
+  /** Has no hand-over to this client notified from now on. */
+  public void leaveUnnotified() {
+    isNotified = false;
   }
 
   /**
