@@ -59,7 +59,7 @@ class ScheduledApplicationsTest {
     application.registerBean(DataSource.class, () -> pool, bean -> bean.setDestroyMethodName(""));
     application.registerBean(LockListener.class, () -> turns);
     application.registerBean(AtomicInteger.class, () -> sent);
-    application.register(Scheduling.class, Reports.class);
+    application.register(Listening.class, Reports.class);
     application.refresh();
     return application;
   }
@@ -89,8 +89,8 @@ class ScheduledApplicationsTest {
   @EnableSchedulerLock(defaultLockAtMostFor = "PT10M")
   static class Scheduling {
     @Bean // closed by Spring
-    LockClient locks(DataSource dataSource, LockListener listener) {
-      return JdbcLocks.builder(dataSource).addListener(listener).build();
+    LockClient locks(DataSource dataSource) {
+      return JdbcLocks.builder(dataSource).schema(SchemaMode.CREATE).build();
     }
 
     @Bean
@@ -100,6 +100,22 @@ class ScheduledApplicationsTest {
   }
 
   // end::shedlock[]
+
+  /** The same, with a listener. */
+  @Configuration
+  static class Listening extends Scheduling {
+    private final LockListener listener;
+
+    Listening(LockListener listener) {
+      this.listener = listener;
+    }
+
+    @Bean
+    @Override
+    LockClient locks(DataSource dataSource) {
+      return JdbcLocks.builder(dataSource).addListener(listener).build();
+    }
+  }
 
   static class Reports {
     private final AtomicInteger sent;

@@ -86,7 +86,8 @@ final class ShopSale {
 
   /** Returns whether too many tickets were sold. */
   static boolean withoutTheLock(PrintStream out, Database database) throws Exception {
-    out.println("The same without the lock (holdfast.enabled=false), and without harm:");
+    out.println(
+        "The same without the lock (holdfast.enabled=false), and without a killed process:");
     try (Shops shops = Shops.open(database, "jazz-night", TICKETS, "--holdfast.enabled=false");
         Customers customers = shops.customers()) {
       return new ShopSale(out, shops).sold(customers, shops.first) > TICKETS;
