@@ -64,7 +64,7 @@ final class Schema {
     }
     if (found.flaw() == null) {
       warn(dialect, found);
-      return new Tables(found.table(), found.id());
+      return new Tables(found.table(), found.id().isEmpty() ? null : found.id());
     }
     if (failure != null) {
       refuseSyntaxError(failure, dialect);
@@ -130,7 +130,7 @@ final class Schema {
    * The tables, which are fit for use.
    *
    * @param name the name of the first, with the schema in which it is now
-   * @param id their {@linkplain Dialect#readId id}; null if they were not looked at
+   * @param id their {@linkplain Dialect#readId id}; null if it was not seen
    */
   record Tables(String name, @Nullable String id) {}
 

@@ -29,6 +29,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.IntStream;
 import javax.sql.DataSource;
@@ -261,6 +262,42 @@ class CallersDataTest {
       }
       assertThat(payouts.count()).isZero();
     }
+  }
+
+  @EachRealServer
+  void aConnectionThatJoinsATransactionAtItsFirstStatementGrantsNothing(Server server)
+      throws Exception {
+    try (HikariDataSource pool = server.pool(4);
+        LockClient others = JdbcLocks.builder(pool).schema(SchemaMode.CREATE).build()) {
+      AtomicBoolean joins = new AtomicBoolean();
+      DataSource source = new Wrapper(pool) {
+        @Override
+        public Connection getConnection() throws SQLException {
+          return joins.get() ? joining(wrapped.getConnection()) : wrapped.getConnection();
+        }
+      };
+      try (LockClient locks = JdbcLocks.builder(source).build()) {
+        String name = freshKey().name();
+        others.get(name).run(known -> {});
+        joins.set(true);
+        assertThatThrownBy(() -> locks.get(name).tryLock())
+            .isInstanceOf(LockStoreException.class)
+            .hasMessageContaining("is in a transaction");
+        joins.set(false);
+        others.get(name).tryLock(Stores.PATIENCE).orElseThrow().close();
+      }
+    }
+  }
+
+  /** Begins a transaction when a statement is prepared, and not before. */
+  private static Connection joining(Connection connection) {
+    return (Connection) Proxy.newProxyInstance(
+        Connection.class.getClassLoader(), new Class<?>[] {Connection.class}, (proxy, m, given) -> {
+          if (m.getName().equals("prepareStatement")) {
+            connection.setAutoCommit(false);
+          }
+          return m.invoke(connection, given);
+        });
   }
 
   private static Connection unclosable(Connection connection) {

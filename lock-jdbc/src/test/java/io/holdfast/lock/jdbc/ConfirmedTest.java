@@ -7,6 +7,9 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.zaxxer.hikari.HikariDataSource;
 import io.holdfast.lock.jdbc.dialect.Dialect;
+import io.holdfast.lock.spi.Grant;
+import io.holdfast.lock.spi.ReleaseOutcome;
+import io.holdfast.lock.spi.Renewal;
 import io.holdfast.lock.spi.StoreException;
 import java.sql.Connection;
 import java.sql.ResultSet;
@@ -21,7 +24,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What a server confirms, and may forget by a crash or a failover. */
+/** Grants that a server has confirmed, and may forget by a crash or a failover. */
 class ConfirmedTest {
   /** Far longer than the test takes, since commits wait for a standby that there is not. */
   private static final Duration LONG = Duration.ofMinutes(5);
@@ -61,6 +64,37 @@ class ConfirmedTest {
       } catch (StoreException e) {
         return e;
       }
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void aServerThatWarnsAsASessionBeginsIsUsed(boolean autoCommit) throws Exception {
+    String name = "warning_" + UUID.randomUUID().toString().replace("-", "");
+    try (Connection admin = Server.POSTGRES.connect()) {
+      execute(admin, "CREATE DATABASE " + name);
+      // As after an update of the operating system.
+      execute(admin, "UPDATE pg_database SET datcollversion = '0' WHERE datname = '" + name + "'");
+      try (HikariDataSource pool = Server.POSTGRES.pool(4, config -> {
+            config.setAutoCommit(autoCommit);
+            config.setJdbcUrl(Server.POSTGRES.url().replace("/holdfast", "/" + name));
+          });
+          JdbcStore store = Stores.open(
+              new JdbcStore.Settings(
+                  pool, JdbcLocks.DEFAULT_TABLE, SchemaMode.CREATE, !autoCommit, null),
+              Stores.STORE_TIMEOUT)) {
+        pool.getHikariPoolMXBean().softEvictConnections();
+        try (Connection warned = pool.getConnection()) {
+          assertThat(String.valueOf(warned.getWarnings())).contains("collation version");
+        }
+        for (int i = 0; i < 4; i++) {
+          pool.getHikariPoolMXBean().softEvictConnections(); // So that it uses a new one.
+          Grant grant = store.tryAcquire(claim(freshKey())).orElseThrow();
+          assertThat(store.renew(List.of(grant))).containsExactly(new Renewal.Renewed(Stores.TTL));
+          assertThat(store.release(grant, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
+        }
+      }
+      execute(admin, "DROP DATABASE " + name);
     }
   }
 

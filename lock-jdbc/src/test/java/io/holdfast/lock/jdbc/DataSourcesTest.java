@@ -26,6 +26,7 @@ import jakarta.transaction.TransactionManager;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.Connection;
+import java.sql.DriverManager;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
@@ -39,6 +40,7 @@ import javax.sql.DataSource;
 import javax.sql.XADataSource;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.io.TempDir;
+import org.mariadb.jdbc.MariaDbDataSource;
 import org.postgresql.xa.PGXADataSource;
 import org.springframework.jdbc.datasource.DataSourceTransactionManager;
 import org.springframework.jdbc.datasource.LazyConnectionDataSourceProxy;
@@ -207,8 +209,7 @@ class DataSourcesTest {
   void noLockIsPartOfATransactionOfAtomikosWithoutXa(Server server) throws Exception {
     AtomikosNonXADataSourceBean pool = new AtomikosNonXADataSourceBean();
     pool.setUniqueResourceName("plain-" + server);
-    pool.setDriverClassName(
-        server == Server.POSTGRES ? "org.postgresql.Driver" : "com.mysql.cj.jdbc.Driver");
+    pool.setDriverClassName(DriverManager.getDriver(server.url()).getClass().getName());
     pool.setUrl(server.url());
     pool.setUser(server.user());
     pool.setPassword("holdfast");
@@ -310,6 +311,12 @@ class DataSourcesTest {
     if (server == Server.POSTGRES) {
       PGXADataSource source = new PGXADataSource();
       source.setUrl(server.url());
+      source.setUser(server.user());
+      source.setPassword("holdfast");
+      return source;
+    }
+    if (server == Server.MARIADB) {
+      MariaDbDataSource source = new MariaDbDataSource(server.url());
       source.setUser(server.user());
       source.setPassword("holdfast");
       return source;

@@ -8,7 +8,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What must be known of a server before it is used.
+ * The facts about a server that decide whether it is used.
  *
  * @param version as of Redis: major * 65536 + minor * 256 + patch; 0 before 7.0
  * @param appendOnly {@code 1} if it has an append-only file, {@code 0} if it has none, and nothing

@@ -1,4 +1,4 @@
--- Tells what must be known of the server before it is used.
+-- Tells the facts about the server that decide whether it is used.
 --
 -- Returns its version, as major * 65536 + minor * 256 + patch, 0 before Redis 7.0; and 1 or 0 for
 -- with or without an append-only file, nothing if it does not tell.

@@ -11,7 +11,7 @@ import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.RedisClient;
 import redis.clients.jedis.util.Pool;
 
-/** What a server tells of itself when a client is built. */
+/** The facts that a server tells of itself when a client is built. */
 class ServerFactsTest {
 
   @ParameterizedTest

@@ -30,6 +30,9 @@ final class LockedBeans implements SmartInitializingSingleton {
       "jakarta.annotation.PostConstruct",
       "jakarta.annotation.PreDestroy",
       "jakarta.inject.Inject",
+      "javax.annotation.PostConstruct",
+      "javax.annotation.PreDestroy",
+      "javax.inject.Inject",
       "org.springframework.beans.factory.annotation.Autowired");
 
   /** The methods without parameters that it calls then on a bean of the interface. */
@@ -124,7 +127,7 @@ final class LockedBeans implements SmartInitializingSingleton {
         .anyMatch(place.method().getName()::equals);
   }
 
-  /** Whether the bean is a mock of Mockito, and no proxy around one. */
+  /** Whether the bean is a mock of Mockito: no spy, and no proxy around one. */
   private static boolean isMock(@Nullable Object bean) {
     if (bean == null || bean instanceof Advised) {
       return false;
@@ -133,7 +136,8 @@ final class LockedBeans implements SmartInitializingSingleton {
       Class<?> mockito = ClassUtils.forName("org.mockito.Mockito", null);
       Object details = mockito.getMethod("mockingDetails", Object.class).invoke(null, bean);
       Class<?> type = ClassUtils.forName("org.mockito.MockingDetails", null);
-      return (boolean) type.getMethod("isMock").invoke(details);
+      return (boolean) type.getMethod("isMock").invoke(details)
+          && !(boolean) type.getMethod("isSpy").invoke(details);
     } catch (ReflectiveOperationException | LinkageError e) {
       return false; // Mockito is not there.
     }

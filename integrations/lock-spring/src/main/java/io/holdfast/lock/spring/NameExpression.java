@@ -6,6 +6,7 @@ import java.lang.reflect.Modifier;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -161,8 +162,10 @@ final class NameExpression {
     if (type != null) {
       return type;
     }
-    // A value may have more than an abstract type declares.
-    boolean isConcrete = owner != Object.class && !Modifier.isAbstract(owner.getModifiers());
+    // A value may have more than an abstract type declares. Spring 7 looks into an Optional.
+    boolean isConcrete = owner != Object.class
+        && owner != Optional.class
+        && !Modifier.isAbstract(owner.getModifiers());
     if (isConcrete || owner.isPrimitive() || owner.isArray() || Map.class.isAssignableFrom(owner)) {
       throw invalid(
           "refers to %s, which %s does not have".formatted(member, owner.getSimpleName()),
@@ -178,7 +181,9 @@ final class NameExpression {
     String suffix = StringUtils.capitalize(name);
     for (String getter : List.of("get" + suffix, "is" + suffix, name)) {
       for (Method method : owner.getMethods()) {
-        if (method.getName().equals(getter) && method.getParameterCount() == 0) {
+        if (method.getName().equals(getter)
+            && method.getParameterCount() == 0
+            && !method.isBridge()) {
           return method.getReturnType();
         }
       }
@@ -192,7 +197,7 @@ final class NameExpression {
 
   private static @Nullable Class<?> methodType(Class<?> owner, String name) {
     List<Class<?>> types = Arrays.stream(owner.getMethods())
-        .filter(method -> method.getName().equals(name))
+        .filter(method -> method.getName().equals(name) && !method.isBridge())
         .<Class<?>>map(Method::getReturnType)
         .distinct()
         .toList();

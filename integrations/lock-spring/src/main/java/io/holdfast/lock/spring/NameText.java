@@ -23,7 +23,7 @@ final class NameText {
       TemporalAmount.class,
       ZoneId.class);
 
-  /** What to do instead. */
+  /** The advice for a value that has no text. */
   static final String REMEDY = "take a part of it that is a text, a number, an enum, a UUID or of"
       + " java.time: #{#order.id}, #{#date.toInstant()}";
 

@@ -22,7 +22,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** What a template of a lock's name may have, and which text it becomes. */
+/** Templates of locks' names: those that are refused, and the texts of the others. */
 @SuppressWarnings("JavaUtilDate")
 class LockNameTest {
   private static final UUID ANY = new UUID(1, 2);
@@ -42,6 +42,24 @@ class LockNameTest {
   }
 
   interface Shape {}
+
+  static class Base {
+    public Base getParent() {
+      return this;
+    }
+  }
+
+  /** Has two methods {@code getParent}: the compiler adds one that returns a {@link Base}. */
+  static class Sub extends Base {
+    @Override
+    public Sub getParent() {
+      return this;
+    }
+
+    public String getExtra() {
+      return "e";
+    }
+  }
 
   enum Kind {
     NEW {
@@ -72,7 +90,8 @@ class LockNameTest {
         Optional<String> maybe,
         BigDecimal amount,
         Object any,
-        int[] numbers) {}
+        int[] numbers,
+        Sub sub) {}
   }
 
   @ParameterizedTest
@@ -144,6 +163,7 @@ class LockNameTest {
         "#{#ids.?[length() == 2][0]}  | bb",
         "#{#map[k]}                   | v",
         "#{#maybe.get()}              | m",
+        "#{#sub.parent.extra}         | e",
         "#{#amount}                   | 1.50",
         "#{#any}                      | 00000000-0000-0001-0000-000000000002",
         "#{#numbers[0]}               | 5",
@@ -184,7 +204,8 @@ class LockNameTest {
       Optional.of("m"),
       new BigDecimal("1.50"),
       any,
-      new int[] {5}
+      new int[] {5},
+      new Sub()
     };
     return LockName.parse(place(), template).of(call(arguments));
   }

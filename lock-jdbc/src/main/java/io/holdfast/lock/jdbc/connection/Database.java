@@ -167,12 +167,15 @@ public final class Database implements AutoCloseable {
       throws StoreException {
     SQLException failure = null;
     try {
-      if (!connection.getAutoCommit() || !dialect.isInTransaction(connection)) {
-        return;
-      }
-      Sessions.execute(connection, deadline, "SELECT 1");
-      if (!dialect.isInTransaction(connection)) {
-        return;
+      // One that has joined is not asked again: whoever asks without autocommit would commit.
+      if (!pool.hasJoined(connection)) {
+        if (!connection.getAutoCommit() || !dialect.isInTransaction(connection)) {
+          return;
+        }
+        Sessions.execute(connection, deadline, "SELECT 1");
+        if (!dialect.isInTransaction(connection)) {
+          return;
+        }
       }
     } catch (SQLException e) {
       failure = e;
@@ -181,7 +184,8 @@ public final class Database implements AutoCloseable {
     String what = failure != null && dialect.failure(failure) == Failure.UNKNOWN
         ? dialect.database() + " gave no usable answer: " + failure
         : "The data source gave a connection that is in a transaction: somebody began one by SQL text"
-            + " and gave the connection back without COMMIT or ROLLBACK. It was closed";
+            + " and gave the connection back without COMMIT or ROLLBACK, or the data source had it"
+            + " join the caller's. It was closed";
     throw StoreException.unanswered(what, failure);
   }
 

@@ -186,6 +186,11 @@ public final class Pool implements Lender, AutoCloseable {
     }
   }
 
+  /** Whether a connection lost its autocommit, since a statement had it join a transaction. */
+  boolean hasJoined(Connection connection) throws SQLException {
+    return !withoutAutoCommit && !connection.getAutoCommit();
+  }
+
   /** Makes the exception for a data source that is not fit for use; the connection works. */
   static StoreException unfit(Lent lent, String message) {
     lent.markUsable();

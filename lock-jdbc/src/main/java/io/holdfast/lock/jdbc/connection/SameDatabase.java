@@ -43,7 +43,7 @@ public final class SameDatabase {
     return dialect;
   }
 
-  /** Returns the connection's URL without its parameters, which may have a password. */
+  /** Returns the connection's URL without its parameters. */
   public static String url(Connection connection) throws SQLException {
     return String.valueOf(connection.getMetaData().getURL()).split("[?;]", 2)[0];
   }
@@ -64,9 +64,14 @@ public final class SameDatabase {
           ("The data source gave a connection to another database (%s) than at build() (%s). Does it"
                   + " choose by the calling thread? Build a client for each database, with the data"
                   + " source of that one")
-              .formatted(url, firstUrl));
+              .formatted(shown(url), shown(firstUrl)));
     }
     urls.add(url);
+  }
+
+  /** Returns a URL without what may be a password. */
+  private static String shown(String url) {
+    return url.replaceAll("//.*@", "//").replaceAll("\\(.*", "(...)");
   }
 
   private boolean hasId(Connection connection) throws SQLException {

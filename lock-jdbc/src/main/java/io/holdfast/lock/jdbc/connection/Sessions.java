@@ -38,6 +38,7 @@ public final class Sessions {
     boolean done = false;
     try {
       explicit = !connection.getAutoCommit();
+      connection.clearWarnings(); // A server can warn as a session begins, and pools keep that.
       T result = call.on(connection);
       if (explicit) {
         connection.commit();

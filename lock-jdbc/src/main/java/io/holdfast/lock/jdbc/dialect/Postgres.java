@@ -13,6 +13,8 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 import org.postgresql.core.TransactionState;
 import org.postgresql.jdbc.PgConnection;
+import org.postgresql.util.PSQLWarning;
+import org.postgresql.util.ServerErrorMessage;
 
 /**
  * PostgreSQL 12 and later.
@@ -36,9 +38,6 @@ public final class Postgres extends Dialect {
 
   /** The SQL state of a full queue of notifications, and of other limits that were exceeded. */
   private static final String TOO_MANY_NOTIFICATIONS = "54000";
-
-  /** The SQL state of notices. */
-  private static final String NOTICE = "00000";
 
   private static final String COMPLETION_UNKNOWN = "40003";
 
@@ -284,14 +283,25 @@ public final class Postgres extends Dialect {
   /**
    * If the wait for a synchronous standby is cancelled, the server reports success, and warns that
    * only itself has the transaction. It has no SQL state of its own for that, and translates the
-   * text, so any warning counts; a notice does not.
+   * text; but it names its source file. A warning without one counts as well.
    */
   @Override
   public void checkKept(Warnings warnings) throws SQLException {
     for (SQLWarning w = warnings.first(); w != null; w = w.getNextWarning()) {
-      if (!NOTICE.equals(w.getSQLState())) {
+      String file = sourceFile(w);
+      if (file == null || file.equals("syncrep.c")) {
         throw new SQLException(w.getMessage(), COMPLETION_UNKNOWN, w);
       }
+    }
+  }
+
+  private static @Nullable String sourceFile(SQLWarning warning) {
+    try {
+      ServerErrorMessage message =
+          warning instanceof PSQLWarning ours ? ours.getServerErrorMessage() : null;
+      return message == null ? null : message.getFile();
+    } catch (LinkageError e) { // The driver is not visible.
+      return null;
     }
   }
 
