@@ -60,9 +60,10 @@ public abstract class LockClientBuilder<B extends LockClientBuilder<B>> {
   }
 
   /**
-   * Sets the longest time that one call to the store may take; the default is 5 s. So that a slow
-   * answer does not mean a lost lease, the TTL of a renewed lease must be at least three times
-   * this, and the TTL of a fixed lease must be longer than this.
+   * Sets the longest time that one call to the store may take; the default is 5 s. The first
+   * acquire of a name that the store has never seen may take twice as long. So that a slow answer
+   * does not mean a lost lease, the TTL of a renewed lease must be at least three times this, and
+   * the TTL of a fixed lease must be longer than this.
    *
    * @throws IllegalArgumentException outside 1 ms to 5 min
    */

@@ -11,9 +11,10 @@ import java.util.Optional;
  * <p>Calls block and run on the calling thread, so that an uncontended acquire needs no switch
  * between threads. Every call must end within the {@linkplain StoreSettings#storeTimeout() store
  * timeout}, whether the store answers or not; waits for sockets, connection pools and the store's
- * own locks included. An interrupt must not make a call give up silently: the call finishes or
- * throws {@link StoreException}, and leaves the interrupt flag set. The engine holds no mutex
- * during a call.
+ * own locks included. (An acquire that stores a name for the first time, and needs a further
+ * request for it, may take two.) An interrupt must not make a call give up silently: the call
+ * finishes or throws {@link StoreException}, and leaves the interrupt flag set. The engine holds no
+ * mutex during a call.
  *
  * <p>Threads: must be safe for use by any number of threads. The engine makes at most one acquiring
  * call per key at a time, but may release, renew, verify and withdraw from other threads meanwhile.

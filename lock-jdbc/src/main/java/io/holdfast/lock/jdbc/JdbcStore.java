@@ -196,7 +196,7 @@ final class JdbcStore implements LockStore {
   public Optional<Grant> tryAcquire(Claim claim) throws StoreException {
     Deadline deadline = database.deadline();
     StoredClaim stored = Keys.stored(claim);
-    long answer = database.onPool(deadline, c -> acquire(c, deadline, stored, dialect::acquire));
+    long answer = database.onPool(deadline, c -> acquire(c, stored, dialect::acquire));
     for (int tries = 1; answer == Dialect.UNSURE; tries++) {
       List<Standing> seen =
           database.onPool(deadline, c -> dialect.readStandings(c, List.of(stored)));
@@ -209,7 +209,7 @@ final class JdbcStore implements LockStore {
                   .formatted(dialect.database()),
               null);
         }
-        answer = database.onPool(deadline, c -> acquire(c, deadline, stored, dialect::acquire));
+        answer = database.onPool(deadline, c -> acquire(c, stored, dialect::acquire));
         continue;
       }
       if (!seen.get(0).row().isFree() || seen.get(0).ahead() > 0) {
@@ -232,7 +232,7 @@ final class JdbcStore implements LockStore {
     Deadline deadline = database.deadline();
     StoredClaim stored = Keys.stored(claim);
     Acquisition acquisition = database.onPool(deadline, c -> {
-      long answer = acquire(c, deadline, stored, dialect::acquireOrAnnounce);
+      long answer = acquire(c, stored, dialect::acquireOrAnnounce);
       if (Dialect.isGrant(answer)) {
         return new Acquisition.Granted(granted(claim, stored, answer, claim.ttl(), false));
       }
@@ -253,15 +253,19 @@ final class JdbcStore implements LockStore {
     long on(Connection connection, StoredClaim claim) throws SQLException;
   }
 
-  /** Takes the lock, or tells why not; inserts its row if there is none. Two statements at most. */
-  private long acquire(
-      Connection connection, Deadline deadline, StoredClaim stored, Acquire acquire)
+  /**
+   * Takes the lock, or tells why not; inserts its row if there is none. Two statements at most. The
+   * insert, once in a name's life, has a store timeout of its own: with the check of the pool it is
+   * the third wait for the server, and a database that is slow would fail each new name.
+   */
+  private long acquire(Connection connection, StoredClaim stored, Acquire acquire)
       throws SQLException {
     long answer = acquire.on(connection, stored);
     if (answer != Dialect.NONE) {
       return answer;
     }
-    long number = Sessions.next(connection, deadline, same -> dialect.insert(same, stored));
+    long number =
+        Sessions.next(connection, database.deadline(), same -> dialect.insert(same, stored));
     return number == Dialect.NONE ? Dialect.UNSURE : number;
   }
 
