@@ -42,7 +42,7 @@ final class Inbox implements AutoCloseable {
   /** The time for which a connection stays open though nobody waits. */
   private static final Duration UNUSED_MAX = Duration.ofMinutes(1);
 
-  private static final Duration PING_EVERY = Duration.ofSeconds(4);
+  private static final Duration ASK_EVERY = Duration.ofSeconds(4);
   private static final Duration UNANSWERED_MIN = Duration.ofSeconds(6);
   private static final long PAUSE_NANOS_MIN = TimeUnit.MILLISECONDS.toNanos(50);
   private static final long PAUSE_NANOS_MAX = TimeUnit.SECONDS.toNanos(2);
@@ -51,7 +51,7 @@ final class Inbox implements AutoCloseable {
   private final TimeSource time;
   private final ThreadFactory threads;
 
-  /** The time without an answer to a subscription or a ping after which the connection is dead. */
+  /** The time without an answer to a subscription after which the connection is dead. */
   private final long unansweredNanosMax;
 
   final String channel;
@@ -96,7 +96,8 @@ final class Inbox implements AutoCloseable {
   }
 
   /**
-   * Makes sure that the thread runs, and pings if it is time to. Called at each poll of a waiter.
+   * Makes sure that the thread runs, and asks the server for a sign of life if it is time to.
+   * Called at each poll of a waiter.
    *
    * @throws StoreException there is no thread; the waiter has a place in line
    */
@@ -115,7 +116,7 @@ final class Inbox implements AutoCloseable {
     }
     Subscription current = subscription;
     if (current != null) {
-      current.pingNowAndThen();
+      current.askNowAndThen();
     }
   }
 
@@ -194,10 +195,9 @@ final class Inbox implements AutoCloseable {
     private final Pool<Connection> pool;
     private final Connection connection;
     private final long openedNanos = time.nanos();
-    private final ReentrantLock pinging = new ReentrantLock();
+    private final ReentrantLock asking = new ReentrantLock();
 
-    /** The time of the last question to the server: to subscribe, or a ping. */
-    private long askedNanos = openedNanos; // under pinging
+    private long askedNanos = openedNanos; // under asking
 
     private volatile boolean answered;
     private volatile boolean subscribed;
@@ -209,17 +209,14 @@ final class Inbox implements AutoCloseable {
 
     @Override
     public void onSubscribe(String toChannel, int channels) {
-      // Jedis waits without limit on a subscribed connection. While there are waiters, pings are
-      // answered.
-      connection.setSoTimeout((int) UNUSED_MAX.toMillis());
       answered = true;
-      subscribed = true;
-      haveAllPoll();
-    }
-
-    @Override
-    public void onPong(String pattern) {
-      answered = true;
+      if (!subscribed) {
+        // Jedis waits without limit on a subscribed connection. While there are waiters, the server
+        // answers now and then.
+        connection.setSoTimeout((int) UNUSED_MAX.toMillis());
+        subscribed = true;
+        haveAllPoll();
+      }
     }
 
     @Override
@@ -232,12 +229,15 @@ final class Inbox implements AutoCloseable {
     }
 
     /**
-     * Pings if it is time to; or ends the subscription, if the server does not answer, if another
-     * server is the primary by now, or if the connection is so old that its address may lead
-     * elsewhere.
+     * Asks for a sign of life if it is time to; or ends the subscription, if the server does not
+     * answer, if another server is the primary by now, or if the connection is so old that its
+     * address may lead elsewhere.
+     *
+     * <p>The question is to subscribe once more, which changes nothing. Jedis' ping is not used: an
+     * answer that comes before Jedis has noted that it expects one ends the subscription.
      */
-    void pingNowAndThen() {
-      if (!pinging.tryLock()) {
+    void askNowAndThen() {
+      if (!asking.tryLock()) {
         return;
       }
       try {
@@ -246,20 +246,20 @@ final class Inbox implements AutoCloseable {
           if (now - askedNanos > unansweredNanosMax) {
             Wire.closeQuietly(connection);
           }
-        } else if (now - askedNanos >= PING_EVERY.toNanos()) {
+        } else if (now - askedNanos >= ASK_EVERY.toNanos()) {
           askedNanos = now;
           boolean isOld = now - openedNanos > OwnConnection.AGE_MAX.toNanos();
           if (isOld || primaries.of(channel) != pool) {
             Wire.closeQuietly(connection);
           } else {
             answered = false;
-            ping();
+            subscribe(channel);
           }
         }
       } catch (StoreException | RuntimeException e) {
         Wire.closeQuietly(connection);
       } finally {
-        pinging.unlock();
+        asking.unlock();
       }
     }
   }
