@@ -93,7 +93,9 @@ class FaultsTest {
       assertThatExceptionOfType(LockStoreException.class)
           .isThrownBy(() -> client.get(name).tryLock())
           .satisfies(e -> assertThat(cause(e).problem()).isEqualTo(problem))
-          .satisfies(e -> assertThat(cause(e).status()).isEqualTo(status));
+          .satisfies(e -> assertThat(cause(e).status()).isEqualTo(status))
+          .satisfies(e -> assertThat(e.getMessage().contains("the right to write sessions"))
+              .isEqualTo(problem == ConsulException.Problem.ACL_DENIED));
       assertThatExceptionOfType(LockStoreException.class)
           .isThrownBy(() -> client.get(name).tryLock(Duration.ofMillis(10)))
           .satisfies(e -> assertThat(cause(e).problem()).isEqualTo(problem));

@@ -8,6 +8,9 @@ import java.sql.SQLException;
  * or a version in the row. It needs no lock. With the token of a lease it refuses a stale holder,
  * in any database and not only in the one that has the locks.
  *
+ * <p>MySQL's driver with {@code useAffectedRows=true} does not count a row that has the new values
+ * already, so the same update a second time would look like a stale one. Leave that property off.
+ *
  * <pre>{@code
  * UPDATE item SET price = ?, token = ? WHERE id = 42 AND token <= ?              -- fenced by a lease
  * UPDATE item SET price = ?, version = version + 1 WHERE id = 42 AND version = ? -- no lock at all

@@ -8,7 +8,8 @@ public final class StaleWriteException extends RuntimeException {
   private static final long serialVersionUID = 1;
 
   StaleWriteException() {
-    super("The update found no row: another writer has been here since, or the row does not exist."
-        + " Nothing was written; read again");
+    super("The update changed no row: another writer has been here since, or the row does not exist"
+        + " (or it has these values already, with useAffectedRows=true on MySQL). Nothing was"
+        + " written; read again");
   }
 }

@@ -9,6 +9,7 @@ import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
+import io.holdfast.lock.LockStoreException;
 import io.holdfast.lock.spi.Acquisition;
 import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Grant;
@@ -18,6 +19,8 @@ import io.holdfast.lock.spi.Renewal;
 import io.holdfast.lock.spi.StoreException;
 import java.lang.reflect.Field;
 import java.lang.reflect.Proxy;
+import java.net.InetAddress;
+import java.net.ServerSocket;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
@@ -57,6 +60,19 @@ class PoolTest {
       assertThat(refused).hasMessageContaining("exhausted the pool, whose 3 connections are all");
       assertThat(Thread.currentThread().isInterrupted()).isFalse();
       assertThat(first).isNotSameAs(second);
+    }
+  }
+
+  @Test
+  void aPoolThatNeverHadAConnectionIsNotCalledExhausted() throws Exception {
+    try (ServerSocket silent = new ServerSocket(0, 5, InetAddress.getLoopbackAddress());
+        HikariDataSource pool = new HikariDataSource()) {
+      pool.setJdbcUrl("jdbc:postgresql://%s:%d/x"
+          .formatted(silent.getInetAddress().getHostAddress(), silent.getLocalPort()));
+      assertThatThrownBy(() -> JdbcLocks.builder(pool).storeTimeout(SHORT).build())
+          .isInstanceOf(LockStoreException.class)
+          .hasMessageContaining("the pool never had a connection")
+          .hasMessageNotContaining("exhausted");
     }
   }
 

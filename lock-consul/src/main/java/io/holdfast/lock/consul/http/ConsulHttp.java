@@ -422,6 +422,11 @@ public final class ConsulHttp implements AutoCloseable {
       problem = ConsulException.Problem.OTHER;
     }
     String text = "Consul answered " + status + ": " + message;
+    if (problem == ConsulException.Problem.ACL_DENIED) {
+      text +=
+          ". The token must be known, with the right to write sessions, and keys that begin with"
+              + " the client's prefix and '/'";
+    }
     Exception cause = settings.problems().cause(problem, status, text);
     // A leader that fails while it commits may have carried out the request.
     return failure(resent || status >= 500, text, cause);

@@ -20,7 +20,8 @@ public final class Picture {
   private static final Pattern BAD =
       Pattern.compile("one seat was sold|sold twice|FAILED|DID NOT|WENT THROUGH");
 
-  private static final Pattern GOOD = Pattern.compile("  ok  |was refused;|rose with every sale");
+  private static final Pattern GOOD =
+      Pattern.compile("  shown  |was refused;|rose with every sale");
 
   private static final String STYLE = """
       <style>

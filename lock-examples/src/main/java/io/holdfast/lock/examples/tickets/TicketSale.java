@@ -105,7 +105,8 @@ public final class TicketSale {
     story.title("In numbers");
     for (int i = 0; i < verdicts.size(); i++) {
       Verdict verdict = verdicts.get(i);
-      story.line("Act %d  %-6s  %s", i + 1, verdict.shown() ? "ok" : "FAILED", verdict.summary());
+      story.line(
+          "Act %d  %-6s  %s", i + 1, verdict.shown() ? "shown" : "FAILED", verdict.summary());
     }
     story.line("It took %s.", Story.seconds(Duration.ofNanos(System.nanoTime() - beganNanos)));
     return verdicts.stream().allMatch(Verdict::shown);

@@ -29,7 +29,7 @@ final class PoolState {
       HikariDataSource hikari = dataSource.unwrap(HikariDataSource.class);
       HikariPoolMXBean pool = hikari.getHikariPoolMXBean();
       if (pool == null) {
-        return UNKNOWN;
+        return "the database does not answer, or refuses the login: the pool never had a connection";
       }
       int size = hikari.getMaximumPoolSize();
       int active = pool.getActiveConnections();
