@@ -12,6 +12,7 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
 import java.util.UUID;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -58,6 +59,20 @@ class UpkeepTest {
     time.by(Duration.ofSeconds(31));
     eventually("one is held up", gate::isReached);
     eventually("the other is renewed", () -> open.requests.answered("/v1/session/renew/") > 0);
+  }
+
+  @Test
+  void noLongPollIsSilentForSoLongThatAGatewayEndsIt() throws Exception {
+    List<Duration> waits = new CopyOnWriteArrayList<>();
+    open.script.next(1, Script::isOnSession, chain -> {
+      String wait = chain.request().url().queryParameter("wait");
+      waits.add(Duration.ofMillis(Long.parseLong(wait.replace("ms", ""))));
+      return chain.proceed(chain.request());
+    });
+    ConsulGrant unused = open.acquire(OpenStore.claim(name, Duration.ofSeconds(90)));
+    eventually("the session is watched", () -> !waits.isEmpty());
+    // Consul adds up to a sixteenth.
+    assertThat(waits).allMatch(wait -> wait.plus(wait.dividedBy(16)).toSeconds() < 55);
   }
 
   /** A long poll is given a store timeout more than Consul may take to answer it. */

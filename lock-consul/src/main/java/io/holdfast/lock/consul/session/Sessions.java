@@ -39,7 +39,10 @@ public final class Sessions implements AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(Sessions.class);
 
   private static final long TICK_MILLIS = 200;
-  private static final long LONG_POLL_NANOS_MAX = TimeUnit.MINUTES.toNanos(5);
+
+  /** The longest wait. Gateways end a request that is silent for a minute, by default. */
+  private static final long LONG_POLL_NANOS_MAX = TimeUnit.SECONDS.toNanos(50);
+
   private static final long UNUSED_NANOS_MAX = TimeUnit.MINUTES.toNanos(2);
 
   /**
