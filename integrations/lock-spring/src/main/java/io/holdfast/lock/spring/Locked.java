@@ -22,7 +22,8 @@ import org.springframework.core.annotation.AliasFor;
  * <p>The lock is outside of the method's {@code @Transactional}, whatever the order of the two
  * annotations: it is acquired before the transaction begins, and released after the commit. If the
  * caller is in a transaction already, the lock is released before that one commits; a warning says
- * so, once for each method.
+ * so, once for each method, unless the method takes no part in it ({@code REQUIRES_NEW},
+ * {@code NOT_SUPPORTED}).
  *
  * <p>Only calls through the bean's proxy are locked: a call of a bean's own method on {@code this}
  * is not. The annotation on a method that no proxy can intercept is refused at start.

@@ -3,6 +3,7 @@ package io.holdfast.lock.spring;
 import io.holdfast.lock.LockClient;
 import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
+import org.springframework.transaction.TransactionDefinition;
 import org.springframework.transaction.interceptor.BeanFactoryTransactionAttributeSourceAdvisor;
 import org.springframework.transaction.interceptor.TransactionAttribute;
 import org.springframework.transaction.interceptor.TransactionAttributeSource;
@@ -31,7 +32,7 @@ final class SpringTransactionRules implements TransactionRules {
       checkOrder(place);
     }
     if (!annotation.guard()) {
-      return new Unguarded(place);
+      return new Unguarded(place, isApart(transaction));
     }
     if (guardRules == null) {
       throw place.invalid(
@@ -40,6 +41,16 @@ final class SpringTransactionRules implements TransactionRules {
           "add them and take the client from JdbcLocks, or leave guard out");
     }
     return guardRules.surroundings(place, transaction, kind, client);
+  }
+
+  /** Whether what a method does is no part of its caller's transaction. */
+  private static boolean isApart(@Nullable TransactionAttribute transaction) {
+    if (transaction == null) {
+      return false;
+    }
+    int propagation = transaction.getPropagationBehavior();
+    return propagation == TransactionDefinition.PROPAGATION_REQUIRES_NEW
+        || propagation == TransactionDefinition.PROPAGATION_NOT_SUPPORTED;
   }
 
   private @Nullable TransactionAttribute transactionOf(Place place) {

@@ -9,23 +9,27 @@ import org.slf4j.LoggerFactory;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 
 /**
- * Warns once if a method is called within a transaction: its lock is released before the
- * transaction commits.
+ * Warns once if a method is called within a transaction that it takes part in: its lock is released
+ * before the transaction commits.
  */
 final class Unguarded implements Surroundings {
   private static final Logger log = LoggerFactory.getLogger(Locked.class);
 
   private final Place place;
+  private final boolean isApart;
   private final AtomicBoolean hasWarned = new AtomicBoolean();
 
-  Unguarded(Place place) {
+  /** @param isApart whether the method takes no part in its caller's transaction */
+  Unguarded(Place place, boolean isApart) {
     this.place = place;
+    this.isApart = isApart;
   }
 
   @Override
   public void checkCaller() {
     ReadBefore.refuse(place);
-    if (TransactionSynchronizationManager.isActualTransactionActive()
+    if (!isApart
+        && TransactionSynchronizationManager.isActualTransactionActive()
         && !hasWarned.getAndSet(true)) {
       log.warn(
           "{} was called within a transaction: unless that one has committed already, the lock is"

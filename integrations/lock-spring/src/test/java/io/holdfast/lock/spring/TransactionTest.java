@@ -210,6 +210,32 @@ class TransactionTest {
     assertThat(sold()).isEqualTo(1);
   }
 
+  @Test
+  void aCallWithinAnOlderTransactionIsWarnedOfOnce() throws Exception {
+    Shop shop = start();
+    TransactionTemplate older =
+        new TransactionTemplate(context.getBean(DataSourceTransactionManager.class));
+    assertThat(Logged.during(() -> older.executeWithoutResult(status -> {
+          shop.unguarded("a", () -> {});
+          shop.unguarded("b", () -> {});
+        })))
+        .containsOnlyOnce("Shop.unguarded(String, Runnable) was called within a transaction");
+  }
+
+  @Test
+  void aCallThatTakesNoPartInTheOlderTransactionIsNotWarnedOf() throws Exception {
+    Shop shop = start();
+    TransactionTemplate older =
+        new TransactionTemplate(context.getBean(DataSourceTransactionManager.class));
+    assertThat(Logged.during(() -> older.executeWithoutResult(status -> {
+          shop.anew();
+          assertThat(sold()).isEqualTo(1);
+          shop.without();
+          assertThat(sold()).isEqualTo(2);
+        })))
+        .doesNotContain("within a transaction");
+  }
+
   @ParameterizedTest
   @ValueSource(booleans = {true, false})
   void aCommitOnAConnectionThatIsNotExposedIsRefused(boolean withinAnother) {
@@ -428,6 +454,18 @@ class TransactionTest {
     public void unguarded(String name, Runnable body) {
       jdbc.update("INSERT INTO sold VALUES (1)");
       body.run();
+    }
+
+    @Locked("anew")
+    @Transactional(propagation = Propagation.REQUIRES_NEW)
+    public void anew() {
+      jdbc.update("INSERT INTO sold VALUES (1)");
+    }
+
+    @Locked("without")
+    @Transactional(propagation = Propagation.NOT_SUPPORTED)
+    public void without() {
+      jdbc.update("INSERT INTO sold VALUES (1)");
     }
 
     @Locked(name = "#{#name}", guard = true)
