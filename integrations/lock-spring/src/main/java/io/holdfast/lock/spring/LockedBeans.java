@@ -19,6 +19,7 @@ import org.springframework.beans.factory.SmartInitializingSingleton;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.beans.factory.support.AbstractBeanDefinition;
 import org.springframework.core.annotation.AnnotatedElementUtils;
+import org.springframework.scheduling.annotation.Scheduled;
 import org.springframework.util.ClassUtils;
 
 /** Checks the locked methods of all beans, when all singletons have been made. */
@@ -55,10 +56,23 @@ final class LockedBeans implements SmartInitializingSingleton {
       }
       checkProxy(place);
       checkCaller(place);
-      methods.add(place, annotation);
+      warnIfScheduled(place, methods.add(place, annotation));
       beanFactory.registerDependentBean(
           methods.clientBean(place, annotation), String.valueOf(place.beanName()));
     });
+  }
+
+  /** Warns of a job that fails, and not just is not run, while it runs on another machine. */
+  private static void warnIfScheduled(Place place, LockedMethod locked) {
+    if (locked.throwsAtOnceIfBusy()
+        && !AnnotatedElementUtils.findMergedRepeatableAnnotations(place.method(), Scheduled.class)
+            .isEmpty()) {
+      log.warn(
+          "{} is @Scheduled, and throws if its lock is busy: while it runs on one machine, Spring"
+              + " logs an error on each other one. If those are just to leave it out, write"
+              + " @Locked(whenBusy = WhenBusy.SKIP)",
+          place);
+    }
   }
 
   private void checkProxy(Place place) {

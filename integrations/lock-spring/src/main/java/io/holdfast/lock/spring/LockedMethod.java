@@ -34,6 +34,13 @@ record LockedMethod(
     Object of(MethodInvocation call, LockTimeoutException timeout) throws Exception;
   }
 
+  /** Whether a call that finds the lock busy does not wait, and throws. */
+  boolean throwsAtOnceIfBusy() {
+    return annotation.whenBusy() == WhenBusy.THROW
+        && annotation.busyHandler() == BusyHandler.class
+        && waitFor.isZero();
+  }
+
   /** Calls the method under its lock. */
   @Nullable
   Object call(MethodInvocation call) throws Throwable {
