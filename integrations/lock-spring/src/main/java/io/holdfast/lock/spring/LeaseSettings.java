@@ -83,7 +83,8 @@ final class LeaseSettings {
       throw place.invalid(
           attribute,
           "'" + written + "' has a placeholder without a value",
-          "set the property, or write a default as in ${property:default}");
+          "set the property, or write a default as in ${property:default}"
+              + (attribute.equals("name") ? ", or #{#parameter} if you mean a parameter" : ""));
     }
     return text;
   }

@@ -44,6 +44,8 @@ class RefusedAtStartTest {
         mistake(UnknownPosition.class, "attribute name", "refers to #p1"),
         mistake(TooLong.class, "attribute name", "200"),
         mistake(UnknownPlaceholder.class, "attribute name", "set the property"),
+        mistake(
+            DollarForHash.class, "attribute name", "set the property", "#{#parameter} if you mean"),
         mistake(NoUnit.class, "attribute waitFor", "'10' has no unit", "10s"),
         mistake(NoDuration.class, "attribute minHold", "'soon' is not a duration"),
         mistake(Negative.class, "attribute waitFor", "negative"),
@@ -205,6 +207,11 @@ class RefusedAtStartTest {
   static class UnknownPlaceholder {
     @Locked("orders/${no.such.property}")
     void run() {}
+  }
+
+  static class DollarForHash {
+    @Locked("orders/${orderId}")
+    void run(long orderId) {}
   }
 
   static class NoUnit {
