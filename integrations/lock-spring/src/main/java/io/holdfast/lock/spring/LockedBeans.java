@@ -102,7 +102,8 @@ final class LockedBeans implements SmartInitializingSingleton {
   /** Checks that no container calls the method on the bean itself, where no proxy is. */
   private void checkCaller(Place place) {
     Method method = place.method();
-    if (!isCalledByTheContainer(place)) {
+    boolean isInferred = isInferred(place);
+    if (!isInferred && !isCalledByTheContainer(place)) {
       return;
     }
     String problem = "Spring calls it on the bean itself, not on its proxy, when it makes or"
@@ -110,8 +111,11 @@ final class LockedBeans implements SmartInitializingSingleton {
     if (AnnotatedElementUtils.hasAnnotation(method, Locked.class)) {
       throw place.invalid(
           problem,
-          "move what it does to a locked method of another bean, and call that when the application"
-              + " has started (ApplicationRunner, @EventListener)");
+          isInferred
+              ? "give it another name, or write @Bean(destroyMethod = \"\"), if Spring is not to call"
+                  + " it; else take the lock inside of it, from the LockClient"
+              : "move what it does to a locked method of another bean, and call that when the"
+                  + " application has started (ApplicationRunner, @EventListener)");
     }
     log.warn("{}: @Locked of its class is not for this method: {}", place, problem);
   }
@@ -129,16 +133,39 @@ final class LockedBeans implements SmartInitializingSingleton {
 
   /** Whether it is the init or destroy method of the bean's definition. */
   private boolean isOfDefinition(Place place) {
-    String name = String.valueOf(place.beanName());
-    if (!beanFactory.containsBeanDefinition(name)
-        || place.method().getParameterCount() > 0
-        || !(beanFactory.getMergedBeanDefinition(name) instanceof AbstractBeanDefinition bean)) {
+    AbstractBeanDefinition bean = definition(place);
+    return bean != null
+        && place.method().getParameterCount() == 0
+        && Stream.of(bean.getInitMethodNames(), bean.getDestroyMethodNames())
+            .filter(Objects::nonNull)
+            .flatMap(Arrays::stream)
+            .anyMatch(place.method().getName()::equals);
+  }
+
+  /** Whether it is the destroy method that Spring infers where the bean's definition names none. */
+  private boolean isInferred(Place place) {
+    AbstractBeanDefinition bean = definition(place);
+    Class<?> type = place.targetClass();
+    if (bean == null
+        || bean.isPrototype()
+        || beanFactory.isFactoryBean(String.valueOf(place.beanName()))
+        || DisposableBean.class.isAssignableFrom(type)) {
       return false;
     }
-    return Stream.of(bean.getInitMethodNames(), bean.getDestroyMethodNames())
-        .filter(Objects::nonNull)
-        .flatMap(Arrays::stream)
-        .anyMatch(place.method().getName()::equals);
+    String named = bean.getDestroyMethodName();
+    boolean infers = named == null
+        ? AutoCloseable.class.isAssignableFrom(type)
+        : named.equals(AbstractBeanDefinition.INFER_METHOD);
+    String inferred = ClassUtils.hasMethod(type, "close") ? "close" : "shutdown";
+    return infers && place.method().equals(ClassUtils.getMethodIfAvailable(type, inferred));
+  }
+
+  private @Nullable AbstractBeanDefinition definition(Place place) {
+    String name = String.valueOf(place.beanName());
+    return beanFactory.containsBeanDefinition(name)
+            && beanFactory.getMergedBeanDefinition(name) instanceof AbstractBeanDefinition bean
+        ? bean
+        : null;
   }
 
   /** Whether the bean is a mock of Mockito: no spy, and no proxy around one. */

@@ -3,6 +3,7 @@ package io.holdfast.lock.spring;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
+import io.holdfast.lock.InMemoryLocks;
 import io.holdfast.lock.Lease;
 import io.holdfast.lock.LockClient;
 import io.holdfast.lock.LockTimeoutException;
@@ -20,6 +21,7 @@ import org.springframework.aop.framework.ProxyFactory;
 import org.springframework.aop.framework.autoproxy.AutoProxyUtils;
 import org.springframework.aop.support.AopUtils;
 import org.springframework.beans.factory.DisposableBean;
+import org.springframework.beans.factory.FactoryBean;
 import org.springframework.beans.factory.InitializingBean;
 import org.springframework.beans.factory.annotation.Autowired;
 import org.springframework.beans.factory.config.BeanFactoryPostProcessor;
@@ -29,6 +31,7 @@ import org.springframework.context.annotation.AnnotationConfigApplicationContext
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Lazy;
+import org.springframework.context.annotation.Scope;
 import reactor.core.publisher.Mono;
 
 /** Checks that a mistake in a locked method ends the start with a sentence that says what to do. */
@@ -73,6 +76,8 @@ class RefusedAtStartTest {
         mistake(Injected.class, "on the bean itself", "ApplicationRunner"),
         mistake(Initialized.class, "on the bean itself", "ApplicationRunner"),
         mistake(Disposed.class, "on the bean itself", "ApplicationRunner"),
+        mistake(Closed.class, "on the bean itself", "give it another name"),
+        mistake(ShutDown.class, "on the bean itself", "give it another name"),
         mistake(LazyMistake.class, "attribute name", "there is no name"));
   }
 
@@ -137,6 +142,22 @@ class RefusedAtStartTest {
     assertThatExceptionOfType(InvalidLockedMethodException.class)
         .isThrownBy(() -> App.start(Definition.class).close())
         .withMessageContaining("on the bean itself");
+  }
+
+  @Test
+  void theCloseMethodOfAResourceEndsTheStart() {
+    try (AnnotationConfigApplicationContext context = new AnnotationConfigApplicationContext()) {
+      context.register(App.Locks.class, Resource.class);
+      context.registerBean(LockClient.class, () -> InMemoryLocks.builder().build());
+      assertThatExceptionOfType(InvalidLockedMethodException.class)
+          .isThrownBy(context::refresh)
+          .withMessageContaining("on the bean itself");
+    }
+  }
+
+  @Test
+  void aMethodThatSpringDoesNotInferIsNotRefused() {
+    App.start(NotInferred.class).close();
   }
 
   @Test
@@ -419,6 +440,90 @@ class RefusedAtStartTest {
     @Override
     @Locked("a")
     public void destroy() {}
+  }
+
+  static class Closed {
+    @Locked("a")
+    public void close() {}
+  }
+
+  static class ShutDown {
+    @Locked("a")
+    public void shutdown() {}
+  }
+
+  /** Each with a method that looks like one that Spring infers, and is none. */
+  @Configuration(proxyBeanMethods = false)
+  static class NotInferred {
+    @Bean
+    ClosedAndShutDown other() {
+      return new ClosedAndShutDown();
+    }
+
+    @Bean
+    ClosedWithAnArgument argument() {
+      return new ClosedWithAnArgument();
+    }
+
+    @Bean
+    ClosedByAnotherMethod interfaces() {
+      return new ClosedByAnotherMethod();
+    }
+
+    @Bean(destroyMethod = "")
+    Closed none() {
+      return new Closed();
+    }
+
+    @Bean
+    @Scope("prototype")
+    Closed prototype() {
+      return new Closed();
+    }
+
+    @Bean
+    Factory ofAFactory() {
+      return new Factory();
+    }
+  }
+
+  /** Is destroyed by Spring; what it makes is not. */
+  static class Factory implements FactoryBean<Closed> {
+    @Override
+    public Closed getObject() {
+      return new Closed();
+    }
+
+    @Override
+    public Class<?> getObjectType() {
+      return Closed.class;
+    }
+  }
+
+  static class ClosedAndShutDown {
+    public void close() {}
+
+    @Locked("a")
+    public void shutdown() {}
+  }
+
+  static class ClosedWithAnArgument {
+    @Locked("a")
+    public void close(boolean now) {}
+  }
+
+  static class ClosedByAnotherMethod implements DisposableBean {
+    @Override
+    public void destroy() {}
+
+    @Locked("a")
+    public void close() {}
+  }
+
+  static class Resource implements AutoCloseable {
+    @Override
+    @Locked("a")
+    public void close() {}
   }
 
   static class OfADefinition {
