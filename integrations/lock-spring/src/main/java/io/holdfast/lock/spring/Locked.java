@@ -26,7 +26,9 @@ import org.springframework.core.annotation.AliasFor;
  * {@code NOT_SUPPORTED}).
  *
  * <p>Only calls through the bean's proxy are locked: a call of a bean's own method on {@code this}
- * is not. The annotation on a method that no proxy can intercept is refused at start.
+ * is not. The method can tell such a call: then
+ * {@link io.holdfast.lock.DistributedLock#isHeldByCurrentThread()} of its lock is false. The
+ * annotation on a method that no proxy can intercept is refused at start.
  *
  * <p>If the method returns a {@link java.util.concurrent.CompletionStage}, the lock is held until
  * the stage is complete: the caller gets a stage that completes when the lock has been released,

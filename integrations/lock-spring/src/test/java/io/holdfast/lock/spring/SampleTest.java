@@ -2,6 +2,7 @@ package io.holdfast.lock.spring;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 import io.holdfast.lock.Lease;
 import io.holdfast.lock.LockClient;
@@ -18,6 +19,7 @@ import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.jdbc.datasource.DataSourceTransactionManager;
 import org.springframework.transaction.annotation.EnableTransactionManagement;
 import org.springframework.transaction.annotation.Transactional;
+import org.springframework.util.Assert;
 
 /** The samples of docs/integrations/spring.md. */
 class SampleTest {
@@ -40,6 +42,18 @@ class SampleTest {
         shop.report();
       }
       assertThat(shop.reports()).isEqualTo(1);
+    }
+  }
+
+  @Test
+  void theSampleRunsOnlyUnderItsLock() {
+    try (AnnotationConfigApplicationContext context =
+        new AnnotationConfigApplicationContext(Application.class, Rest.class)) {
+      Packing packing = context.getBean(Packing.class);
+      packing.pack(42);
+      assertThatIllegalStateException().isThrownBy(packing::packAll);
+      Packing noBean = new Packing(context.getBean(LockClient.class));
+      assertThatIllegalStateException().isThrownBy(() -> noBean.pack(42));
     }
   }
 
@@ -73,9 +87,33 @@ class SampleTest {
     }
 
     @Bean
+    Packing packing(LockClient locks) {
+      return new Packing(locks);
+    }
+
+    @Bean
     Shop shop(JdbcTemplate jdbc) {
       return new Shop(jdbc);
     }
+  }
+
+  static class Packing {
+    private final LockClient locks;
+
+    Packing(LockClient locks) {
+      this.locks = locks;
+    }
+
+    void packAll() {
+      pack(42);
+    }
+
+    // tag::spring-held[]
+    @Locked("orders/#{#id}")
+    public void pack(long id) {
+      Assert.state(locks.get("orders/" + id).isHeldByCurrentThread(), "pack() needs its lock");
+    }
+    // end::spring-held[]
   }
 
   static class Shop {
