@@ -56,6 +56,17 @@ record JdbcSource(
   }
 
   @Override
+  public String whenLate() {
+    return (own
+            ? "raise " + OwnPool.PROPERTY + ", which is to be at least 2"
+            : "enlarge the pool of the data source, " + described
+                + " (spring.datasource.hikari.maximum-pool-size, if it is Spring Boot's), or give"
+                + " the locks one of their own with " + OwnPool.PROPERTY)
+        + "; if the pool is not exhausted, check that the database answers at its address"
+        + " (spring.datasource.url)";
+  }
+
+  @Override
   public String whenUnusable() {
     return (properties.schema() == TableMode.CREATE
             ? "run the script for your database as a user who may"

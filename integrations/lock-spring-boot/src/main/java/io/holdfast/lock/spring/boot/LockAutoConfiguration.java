@@ -5,6 +5,8 @@ import io.holdfast.lock.LockClientBuilder;
 import io.holdfast.lock.LockListener;
 import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.LockStoreException;
+import java.time.Duration;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -35,6 +37,9 @@ public final class LockAutoConfiguration {
   static final String CLIENT = "lockClient";
 
   private static final Logger log = LoggerFactory.getLogger(LockAutoConfiguration.class);
+
+  /** A part of the stores' messages if there was no answer in time. */
+  private static final Pattern LATE = Pattern.compile("within PT|in time|timed out");
 
   LockAutoConfiguration() {}
 
@@ -139,9 +144,18 @@ public final class LockAutoConfiguration {
         throw new LockConfigurationException(
             "The locks are to be in " + store.place() + ", which gave no usable answer: "
                 + Property.message(e),
-            store.whenUnreachable(),
+            whenNoAnswer(e, store, properties.storeTimeout()),
             e);
       }
+    }
+
+    /** Returns what to do; that depends on whether the answer was late. */
+    private static String whenNoAnswer(
+        LockStoreException e, StoreSource store, Duration storeTimeout) {
+      return LATE.matcher(String.valueOf(e.getMessage())).find()
+          ? "if " + storeTimeout + " is too short for an answer, raise holdfast.store-timeout (a"
+              + " number without a unit is milliseconds); otherwise " + store.whenLate()
+          : store.whenUnreachable();
     }
   }
 }

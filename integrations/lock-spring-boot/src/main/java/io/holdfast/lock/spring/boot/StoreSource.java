@@ -20,6 +20,13 @@ interface StoreSource {
   /** Returns what to do if the store gives no usable answer; names the properties. */
   String whenUnreachable();
 
+  /**
+   * Returns what to do if the store gave no answer within the store timeout; names the properties.
+   */
+  default String whenLate() {
+    return whenUnreachable();
+  }
+
   /** Returns what to do if the store can't be used as it is; names the properties. */
   String whenUnusable();
 }

@@ -115,6 +115,46 @@ class WrongConfigurationTest {
   }
 
   @Test
+  void aStoreTimeoutThatIsTooShort(CapturedOutput output) {
+    start(App.class, null, jdbc("short", "holdfast.store-timeout=1"));
+
+    assertThat(output)
+        .contains("within PT0.001S")
+        .contains("If PT0.001S is too short for an answer, raise holdfast.store-timeout (a number"
+            + " without a unit is milliseconds)")
+        .doesNotContain("spring.datasource.password");
+  }
+
+  @Test
+  void aPoolThatIsTooSmall(CapturedOutput output) {
+    start(
+        App.class,
+        null,
+        jdbc(
+            "small",
+            "holdfast.store-timeout=1s",
+            "spring.datasource.hikari.maximum-pool-size=1"));
+
+    assertThat(output)
+        .contains("the pool is too small")
+        .contains("enlarge the pool of the data source, bean 'dataSource'"
+            + " (spring.datasource.hikari.maximum-pool-size, if it is Spring Boot's)")
+        .doesNotContain("spring.datasource.password");
+  }
+
+  @Test
+  void aPoolOfTheirOwnThatIsTooSmall(CapturedOutput output) {
+    start(
+        App.class,
+        null,
+        jdbc("own-small", "holdfast.store-timeout=1s", "holdfast.jdbc.pool-size=1"));
+
+    assertThat(output)
+        .contains("the pool is too small")
+        .contains("raise holdfast.jdbc.pool-size, which is to be at least 2");
+  }
+
+  @Test
   void noDataSource(CapturedOutput output) {
     start(
         App.class,
