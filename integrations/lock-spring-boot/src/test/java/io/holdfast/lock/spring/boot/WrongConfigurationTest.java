@@ -9,6 +9,11 @@ import java.util.List;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.springframework.beans.factory.annotation.Qualifier;
+import org.springframework.beans.factory.support.BeanDefinitionBuilder;
+import org.springframework.beans.factory.support.BeanDefinitionRegistry;
 import org.springframework.boot.SpringApplication;
 import org.springframework.boot.WebApplicationType;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
@@ -17,10 +22,17 @@ import org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration;
 import org.springframework.boot.test.context.FilteredClassLoader;
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
+import org.springframework.context.EnvironmentAware;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Import;
+import org.springframework.context.annotation.ImportBeanDefinitionRegistrar;
+import org.springframework.core.env.Environment;
 import org.springframework.core.io.DefaultResourceLoader;
+import org.springframework.core.type.AnnotationMetadata;
 import org.springframework.jdbc.datasource.DriverManagerDataSource;
+import org.springframework.scheduling.annotation.Async;
+import org.springframework.scheduling.annotation.EnableAsync;
 import org.springframework.util.ReflectionUtils;
 
 /**
@@ -130,10 +142,7 @@ class WrongConfigurationTest {
     start(
         App.class,
         null,
-        jdbc(
-            "small",
-            "holdfast.store-timeout=1s",
-            "spring.datasource.hikari.maximum-pool-size=1"));
+        jdbc("small", "holdfast.store-timeout=1s", "spring.datasource.hikari.maximum-pool-size=1"));
 
     assertThat(output)
         .contains("the pool is too small")
@@ -188,6 +197,27 @@ class WrongConfigurationTest {
         .contains("APPLICATION FAILED TO START", "attribute waitFor of @Locked: '10' has no unit.")
         .contains("Write 10s or 10ms.")
         .doesNotContain("\tat ");
+  }
+
+  @ParameterizedTest
+  @ValueSource(classes = {FinalClass.class, LockedAsAWhole.class, LockedRecord.class})
+  void aFinalClassWithLockedMethods(Class<?> bean, CapturedOutput output) {
+    start(WithAFinalClass.class, null, "holdfast.store=memory", "bean=" + bean.getName());
+
+    assertThat(output)
+        .contains(
+            "APPLICATION FAILED TO START", "Bean 'made', @Locked: its class " + bean.getName())
+        .contains("is final, and the proxy that locks its methods would be a subclass.")
+        .contains("Make it a class that is not final, and no record")
+        .doesNotContain("\tat ");
+  }
+
+  @Test
+  void aFinalClassThatOthersWantAProxyOf(CapturedOutput output) {
+    start(
+        WithAFinalClass.class, null, "holdfast.store=memory", "bean=" + NotLocked.class.getName());
+
+    assertThat(output).contains("Could not generate CGLIB subclass").doesNotContain("@Locked:");
   }
 
   @Test
@@ -333,6 +363,56 @@ class WrongConfigurationTest {
 
   static class WrongMethod {
     @Locked(name = "a", waitFor = "10")
+    public void run() {}
+  }
+
+  /** A bean of the class that the property {@code bean} names, and one that needs it. */
+  @Configuration(proxyBeanMethods = false)
+  @EnableAutoConfiguration
+  @EnableAsync
+  @Import(WithAFinalClass.Named.class)
+  static class WithAFinalClass {
+    @Bean
+    static Object needsIt(@Qualifier("made") Object made) {
+      return made.toString();
+    }
+
+    static class Named implements ImportBeanDefinitionRegistrar, EnvironmentAware {
+      private Environment environment;
+
+      @Override
+      public void setEnvironment(Environment environment) {
+        this.environment = environment;
+      }
+
+      @Override
+      public void registerBeanDefinitions(
+          AnnotationMetadata importing, BeanDefinitionRegistry registry) {
+        registry.registerBeanDefinition(
+            "made",
+            BeanDefinitionBuilder.genericBeanDefinition(environment.getProperty("bean"))
+                .getBeanDefinition());
+      }
+    }
+  }
+
+  static final class FinalClass {
+    @Locked("a")
+    public void run() {}
+  }
+
+  @Locked("a")
+  static final class LockedAsAWhole {
+    public void run() {}
+  }
+
+  record LockedRecord() {
+    @Locked("a")
+    public void run() {}
+  }
+
+  static final class NotLocked {
+    @Async
     public void run() {}
   }
 }
