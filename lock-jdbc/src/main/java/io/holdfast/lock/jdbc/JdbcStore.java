@@ -56,7 +56,7 @@ final class JdbcStore implements LockStore {
   /** The timeout of each statement of a purge, which has no client and so no store timeout. */
   private static final Duration PURGE_STATEMENT_TIMEOUT = Duration.ofSeconds(30);
 
-  private final Database database;
+  final Database database;
   private final Dialect dialect;
   final TimeSource time;
   private final Grants grants;

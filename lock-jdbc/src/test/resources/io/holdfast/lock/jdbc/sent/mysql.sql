@@ -1,0 +1,256 @@
+-- tryLock() of a new name
+
+UPDATE `holdfast`.holdfast_lock SET number = CASE WHEN expires_at <= TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) AND wanted_until - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) NOT BETWEEN 0 AND 8000000 THEN LAST_INSERT_ID(GREATEST(number + 1, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))))
+    WHEN LAST_INSERT_ID(IF(expires_at > TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), 1, 2)) THEN number END,
+  owner = IF(expires_at <= TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) AND wanted_until - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) NOT BETWEEN 0 AND 8000000, ?, owner), holder = IF(expires_at <= TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) AND wanted_until - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) NOT BETWEEN 0 AND 8000000, ?, holder),
+  changed_at = IF(expires_at <= TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) AND wanted_until - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) NOT BETWEEN 0 AND 8000000, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), changed_at), wanted_until = wanted_until,
+  expires_at = IF(expires_at <= TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) AND wanted_until - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) NOT BETWEEN 0 AND 8000000, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + ?, expires_at) WHERE name = (SELECT name FROM (
+  SELECT name FROM `holdfast`.holdfast_lock WHERE name = ? FOR UPDATE NOWAIT) mine);
+
+INSERT INTO `holdfast`.holdfast_lock (name, owner, number, changed_at, expires_at, wanted_until, served, guarded, holder)
+VALUES (?, ?, LAST_INSERT_ID(TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))), TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + ?, 0, 0, 0, ?);
+
+-- tryLock() of a lock that is taken
+
+UPDATE `holdfast`.holdfast_lock SET number = CASE WHEN expires_at <= TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) AND wanted_until - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) NOT BETWEEN 0 AND 8000000 THEN LAST_INSERT_ID(GREATEST(number + 1, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))))
+    WHEN LAST_INSERT_ID(IF(expires_at > TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), 1, 2)) THEN number END,
+  owner = IF(expires_at <= TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) AND wanted_until - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) NOT BETWEEN 0 AND 8000000, ?, owner), holder = IF(expires_at <= TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) AND wanted_until - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) NOT BETWEEN 0 AND 8000000, ?, holder),
+  changed_at = IF(expires_at <= TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) AND wanted_until - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) NOT BETWEEN 0 AND 8000000, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), changed_at), wanted_until = wanted_until,
+  expires_at = IF(expires_at <= TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) AND wanted_until - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) NOT BETWEEN 0 AND 8000000, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + ?, expires_at) WHERE name = (SELECT name FROM (
+  SELECT name FROM `holdfast`.holdfast_lock WHERE name = ? FOR UPDATE NOWAIT) mine);
+
+-- close() within ten milliseconds
+
+UPDATE `holdfast`.holdfast_lock SET owner = '', changed_at = IF(? = 0, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), changed_at),
+expires_at = IF(? = 0, 0, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + ?)
+ WHERE name = (SELECT name FROM (
+  SELECT name FROM `holdfast`.holdfast_lock l WHERE name = ? AND owner = ? AND number = ? AND wanted_until - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) NOT BETWEEN 0 AND 8000000
+  FOR UPDATE SKIP LOCKED) mine);
+
+-- tryLock() of a lock that is free
+
+UPDATE `holdfast`.holdfast_lock SET number = CASE WHEN expires_at <= TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) AND wanted_until - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) NOT BETWEEN 0 AND 8000000 THEN LAST_INSERT_ID(GREATEST(number + 1, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))))
+    WHEN LAST_INSERT_ID(IF(expires_at > TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), 1, 2)) THEN number END,
+  owner = IF(expires_at <= TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) AND wanted_until - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) NOT BETWEEN 0 AND 8000000, ?, owner), holder = IF(expires_at <= TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) AND wanted_until - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) NOT BETWEEN 0 AND 8000000, ?, holder),
+  changed_at = IF(expires_at <= TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) AND wanted_until - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) NOT BETWEEN 0 AND 8000000, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), changed_at), wanted_until = wanted_until,
+  expires_at = IF(expires_at <= TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) AND wanted_until - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) NOT BETWEEN 0 AND 8000000, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + ?, expires_at) WHERE name = (SELECT name FROM (
+  SELECT name FROM `holdfast`.holdfast_lock WHERE name = ? FOR UPDATE NOWAIT) mine);
+
+-- Renewal of a lease
+
+UPDATE /*+ NO_MERGE(mine) */ (SELECT name AS mine_name FROM `holdfast`.holdfast_lock FORCE INDEX (PRIMARY)
+WHERE name IN (?) AND owner IN (?) AND number IN (?) AND expires_at > TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + GREATEST(0, TIMESTAMPDIFF(MICROSECOND, NOW(6), SYSDATE(6))) FOR UPDATE SKIP LOCKED
+) mine
+STRAIGHT_JOIN `holdfast`.holdfast_lock ON name = mine_name SET expires_at = TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + ?;
+
+-- Renewal of two to eight leases
+
+UPDATE /*+ NO_MERGE(mine) */ (SELECT name AS mine_name FROM `holdfast`.holdfast_lock FORCE INDEX (PRIMARY)
+WHERE name IN (?,?,?,?,?,?,?,?) AND owner IN (?,?,?,?,?,?,?,?) AND number IN (?,?,?,?,?,?,?,?) AND expires_at > TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + GREATEST(0, TIMESTAMPDIFF(MICROSECOND, NOW(6), SYSDATE(6))) FOR UPDATE SKIP LOCKED
+) mine
+STRAIGHT_JOIN `holdfast`.holdfast_lock ON name = mine_name SET expires_at = TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + ?;
+
+-- extend()
+
+UPDATE `holdfast`.holdfast_lock SET expires_at = TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + LAST_INSERT_ID(GREATEST(expires_at - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), ?)) WHERE name = (SELECT name FROM (
+  SELECT name FROM `holdfast`.holdfast_lock l WHERE name = ? AND owner = ? AND number = ? AND expires_at > TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + GREATEST(0, TIMESTAMPDIFF(MICROSECOND, NOW(6), SYSDATE(6)))
+  FOR UPDATE SKIP LOCKED) mine);
+
+-- verify()
+
+SELECT l.name, l.owner, l.number, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) - l.changed_at, l.changed_at, l.expires_at - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), l.wanted_until - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), l.served, l.holder FROM `holdfast`.holdfast_lock l WHERE l.name IN (?) LIMIT 512;
+
+-- inspect()
+
+SELECT l.name, l.owner, l.number, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) - l.changed_at, l.changed_at, l.expires_at - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), l.wanted_until - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), l.served, l.holder FROM `holdfast`.holdfast_lock l WHERE l.name IN (?) LIMIT 512;
+
+-- list()
+
+SELECT name FROM `holdfast`.holdfast_lock l WHERE name >= ? AND name < ?
+ORDER BY name LIMIT 1 OFFSET 10000;
+
+SELECT l.name, l.owner, l.number, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) - l.changed_at, l.changed_at, l.expires_at - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), l.wanted_until - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), l.served, l.holder, '', (SELECT COUNT(*) FROM `holdfast`.holdfast_lock_waiter a WHERE a.name = l.name AND a.place > l.served AND a.alive_until BETWEEN TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) AND TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + 8000000), 0 FROM `holdfast`.holdfast_lock l
+WHERE name >= ? AND name < ? AND l.expires_at > TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))
+ORDER BY name LIMIT ?;
+
+-- The guard of a transaction
+
+UPDATE `holdfast`.holdfast_lock SET guarded = guarded + 1
+WHERE name = ? AND owner = ? AND number = ?;
+
+-- forceRelease()
+
+UPDATE (
+  SELECT name AS mine_name FROM `holdfast`.holdfast_lock WHERE name = ? AND number = ? AND expires_at > TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))
+  LIMIT 1 FOR UPDATE SKIP LOCKED
+) mine LEFT JOIN (
+  SELECT a.place AS next_place, a.owner AS next_owner, a.holder AS next_holder
+  FROM `holdfast`.holdfast_lock b STRAIGHT_JOIN `holdfast`.holdfast_lock_waiter a ON a.name = b.name AND a.place > b.served
+  WHERE b.name = ? AND ? = 0 AND a.alive_until BETWEEN TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) AND TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + 8000000
+  ORDER BY a.place LIMIT 1 FOR UPDATE OF b SKIP LOCKED FOR UPDATE OF a NOWAIT
+) next ON TRUE STRAIGHT_JOIN `holdfast`.holdfast_lock ON name = mine_name
+SET owner = COALESCE(next_owner, ''), holder = COALESCE(next_holder, holder),
+  served = COALESCE(next_place, served),
+  number = IF(next_place IS NULL, number, GREATEST(number + 1, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)))),
+  changed_at = IF(? = 0, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), changed_at),
+  expires_at = IF(next_place IS NULL, IF(? = 0, 0, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + ?), TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + 5000000),
+  wanted_until = IF(? = 0 AND next_place IS NULL, 0, wanted_until);
+
+-- Release after an acquire without an answer
+
+DELETE FROM `holdfast`.holdfast_lock_waiter
+WHERE name IN (?) AND (owner IN (?) OR alive_until < TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) - 600000000);
+
+SELECT l.name, l.owner, l.number, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) - l.changed_at, l.changed_at, l.expires_at - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), l.wanted_until - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), l.served, l.holder FROM `holdfast`.holdfast_lock l WHERE l.name IN (?) LIMIT 512;
+
+UPDATE (
+  SELECT name AS mine_name FROM `holdfast`.holdfast_lock WHERE name = ? AND owner = ?
+  LIMIT 1 FOR UPDATE SKIP LOCKED
+) mine LEFT JOIN (
+  SELECT a.place AS next_place, a.owner AS next_owner, a.holder AS next_holder
+  FROM `holdfast`.holdfast_lock b STRAIGHT_JOIN `holdfast`.holdfast_lock_waiter a ON a.name = b.name AND a.place > b.served
+  WHERE b.name = ? AND ? = 0 AND a.alive_until BETWEEN TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) AND TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + 8000000
+  ORDER BY a.place LIMIT 1 FOR UPDATE OF b SKIP LOCKED FOR UPDATE OF a NOWAIT
+) next ON TRUE STRAIGHT_JOIN `holdfast`.holdfast_lock ON name = mine_name
+SET owner = COALESCE(next_owner, ''), holder = COALESCE(next_holder, holder),
+  served = COALESCE(next_place, served),
+  number = IF(next_place IS NULL, number, GREATEST(number + 1, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)))),
+  changed_at = IF(? = 0, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), changed_at),
+  expires_at = IF(next_place IS NULL, IF(? = 0, 0, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + ?), TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + 5000000),
+  wanted_until = IF(? = 0 AND next_place IS NULL, 0, wanted_until);
+
+-- lock() of a lock that is taken: joins the line
+
+UPDATE `holdfast`.holdfast_lock SET number = CASE WHEN expires_at <= TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) AND wanted_until - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) NOT BETWEEN 0 AND 8000000 THEN LAST_INSERT_ID(GREATEST(number + 1, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))))
+    WHEN LAST_INSERT_ID(IF(expires_at > TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), 1, 2)) THEN number END,
+  owner = IF(expires_at <= TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) AND wanted_until - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) NOT BETWEEN 0 AND 8000000, ?, owner), holder = IF(expires_at <= TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) AND wanted_until - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) NOT BETWEEN 0 AND 8000000, ?, holder),
+  changed_at = IF(expires_at <= TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) AND wanted_until - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) NOT BETWEEN 0 AND 8000000, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), changed_at), wanted_until = CASE WHEN expires_at > TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) AND wanted_until - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) NOT BETWEEN 2000000 AND 8000000 THEN TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + 4000000 ELSE wanted_until END,
+  expires_at = IF(expires_at <= TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) AND wanted_until - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) NOT BETWEEN 0 AND 8000000, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + ?, expires_at) WHERE name = (SELECT name FROM (
+  SELECT name FROM `holdfast`.holdfast_lock WHERE name = ? FOR UPDATE NOWAIT) mine);
+
+INSERT INTO `holdfast`.holdfast_lock_waiter (name, owner, alive_until, holder)
+VALUES (?, ?, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + 4000000, ?);
+
+-- A waiter's poll
+
+SELECT l.name, l.owner, l.number, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) - l.changed_at, l.changed_at, l.expires_at - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), l.wanted_until - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), l.served, l.holder, COALESCE(w.owner, ''),
+  (SELECT COUNT(*) FROM `holdfast`.holdfast_lock_waiter a WHERE a.name = l.name AND a.place > l.served AND a.alive_until BETWEEN TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) AND TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + 8000000 AND (w.place IS NULL OR a.place < w.place)),
+  CASE WHEN w.place > l.served THEN 1 ELSE 0 END
+FROM `holdfast`.holdfast_lock l LEFT JOIN `holdfast`.holdfast_lock_waiter w ON w.name = l.name AND w.owner IN (?)
+WHERE l.name IN (?) LIMIT 512;
+
+-- A waiter's sign of life
+
+UPDATE `holdfast`.holdfast_lock_waiter SET alive_until = TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + 4000000
+WHERE name IN (?) AND owner IN (?);
+
+-- A waiter's announcement that somebody waits
+
+UPDATE /*+ NO_MERGE(mine) */ (SELECT name AS mine_name FROM `holdfast`.holdfast_lock FORCE INDEX (PRIMARY)
+WHERE name IN (?) AND expires_at > TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) FOR UPDATE SKIP LOCKED
+) mine
+STRAIGHT_JOIN `holdfast`.holdfast_lock ON name = mine_name SET wanted_until = TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + 4000000;
+
+-- close() later than that, or while another waits
+
+UPDATE (
+  SELECT name AS mine_name FROM `holdfast`.holdfast_lock WHERE name = ? AND owner = ? AND number = ?
+  LIMIT 1 FOR UPDATE SKIP LOCKED
+) mine LEFT JOIN (
+  SELECT a.place AS next_place, a.owner AS next_owner, a.holder AS next_holder
+  FROM `holdfast`.holdfast_lock b STRAIGHT_JOIN `holdfast`.holdfast_lock_waiter a ON a.name = b.name AND a.place > b.served
+  WHERE b.name = ? AND ? = 0 AND a.alive_until BETWEEN TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) AND TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + 8000000
+  ORDER BY a.place LIMIT 1 FOR UPDATE OF b SKIP LOCKED FOR UPDATE OF a NOWAIT
+) next ON TRUE STRAIGHT_JOIN `holdfast`.holdfast_lock ON name = mine_name
+SET owner = COALESCE(next_owner, ''), holder = COALESCE(next_holder, holder),
+  served = COALESCE(next_place, served),
+  number = IF(next_place IS NULL, number, GREATEST(number + 1, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)))),
+  changed_at = IF(? = 0, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), changed_at),
+  expires_at = IF(next_place IS NULL, IF(? = 0, 0, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + ?), TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + 5000000),
+  wanted_until = IF(? = 0 AND next_place IS NULL, 0, wanted_until);
+
+-- The same if the first waiter's row is locked
+
+UPDATE (
+  SELECT name AS mine_name FROM `holdfast`.holdfast_lock WHERE name = ? AND owner = ? AND number = ?
+  LIMIT 1 FOR UPDATE SKIP LOCKED
+) mine LEFT JOIN (
+  SELECT a.place AS next_place, a.owner AS next_owner, a.holder AS next_holder
+  FROM `holdfast`.holdfast_lock b STRAIGHT_JOIN `holdfast`.holdfast_lock_waiter a ON a.name = b.name AND a.place > b.served
+  WHERE b.name = ? AND ? = 0 AND a.alive_until BETWEEN TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) AND TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + 8000000
+  ORDER BY a.place LIMIT 1 FOR UPDATE OF b SKIP LOCKED FOR UPDATE OF a SKIP LOCKED
+) next ON TRUE STRAIGHT_JOIN `holdfast`.holdfast_lock ON name = mine_name
+SET owner = COALESCE(next_owner, ''), holder = COALESCE(next_holder, holder),
+  served = COALESCE(next_place, served),
+  number = IF(next_place IS NULL, number, GREATEST(number + 1, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)))),
+  changed_at = IF(? = 0, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), changed_at),
+  expires_at = IF(next_place IS NULL, IF(? = 0, 0, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + ?), TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + 5000000),
+  wanted_until = IF(? = 0 AND next_place IS NULL, 0, wanted_until);
+
+-- A waiter accepts the lock, or takes it
+
+UPDATE `holdfast`.holdfast_lock SET number = LAST_INSERT_ID(CASE WHEN owner = ? AND expires_at > TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) THEN number ELSE GREATEST(number + 1, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))) END), changed_at = CASE WHEN owner = ? AND expires_at > TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) THEN changed_at ELSE TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) END, served = GREATEST(served, ?), holder = ?, owner = ?, expires_at = TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + ? WHERE name = (SELECT name FROM (
+  SELECT name FROM `holdfast`.holdfast_lock l WHERE name = ? AND (owner = ? AND expires_at > TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) OR expires_at <= TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) AND served < ? AND NOT EXISTS (SELECT 1 FROM `holdfast`.holdfast_lock_waiter a WHERE a.name = l.name AND a.place > l.served AND a.alive_until BETWEEN TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) AND TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + 8000000 AND a.place < ?))
+  FOR UPDATE SKIP LOCKED) mine);
+
+-- A waiter leaves the line
+
+DELETE FROM `holdfast`.holdfast_lock_waiter
+WHERE name IN (?) AND (owner IN (?) OR alive_until < TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) - 600000000);
+
+-- The line after its places were set back
+
+UPDATE /*+ NO_MERGE(mine) */ (SELECT name AS mine_name FROM `holdfast`.holdfast_lock FORCE INDEX (PRIMARY)
+WHERE name IN (?) AND served >= ? FOR UPDATE SKIP LOCKED
+) mine
+STRAIGHT_JOIN `holdfast`.holdfast_lock ON name = mine_name SET served = ? - 1;
+
+-- build(): the trial of a waiter's rights
+
+INSERT INTO `holdfast`.holdfast_lock_waiter (name, owner, alive_until, holder)
+SELECT name, owner, 0, holder FROM `holdfast`.holdfast_lock_waiter WHERE FALSE
+ON DUPLICATE KEY UPDATE alive_until = 0;
+
+DELETE FROM `holdfast`.holdfast_lock_waiter
+WHERE name IN (?) AND (owner IN (?) OR alive_until < TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) - 600000000);
+
+-- purge()
+
+SELECT name FROM `holdfast`.holdfast_lock WHERE name > ? AND changed_at > 0 AND changed_at < TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) - ? AND expires_at < TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) - ? AND wanted_until < TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) ORDER BY name LIMIT 512;
+
+DELETE /*+ NO_MERGE(mine) */ `holdfast`.holdfast_lock FROM (SELECT name AS mine_name FROM `holdfast`.holdfast_lock FORCE INDEX (PRIMARY)
+WHERE name IN (?) AND changed_at > 0 AND changed_at < TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) - ? AND expires_at < TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) - ? AND wanted_until < TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) FOR UPDATE SKIP LOCKED
+) mine
+STRAIGHT_JOIN `holdfast`.holdfast_lock ON name = mine_name;
+
+DELETE FROM `holdfast`.holdfast_lock_waiter WHERE alive_until < TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) - ?;
+
+-- TransactionLock: tryLock() of a new name
+
+SET @holdfast_wait = @@innodb_lock_wait_timeout, SESSION innodb_lock_wait_timeout = 1;
+
+INSERT INTO holdfast_lock (name, owner, number, changed_at, expires_at, wanted_until, served, guarded, holder) VALUES (?, '', 0, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), 0, 0, 0, 0, '') ON DUPLICATE KEY UPDATE guarded = holdfast_lock.guarded + 1, changed_at = TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6));
+
+SET SESSION innodb_lock_wait_timeout = @holdfast_wait;
+
+-- TransactionLock: lock()
+
+INSERT INTO holdfast_lock (name, owner, number, changed_at, expires_at, wanted_until, served, guarded, holder) VALUES (?, '', 0, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), 0, 0, 0, 0, '') ON DUPLICATE KEY UPDATE guarded = holdfast_lock.guarded + 1, changed_at = TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6));
+
+-- TransactionLock: tryLock()
+
+SELECT 1 FROM holdfast_lock WHERE name = ? FOR UPDATE NOWAIT;
+
+INSERT INTO holdfast_lock (name, owner, number, changed_at, expires_at, wanted_until, served, guarded, holder) VALUES (?, '', 0, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), 0, 0, 0, 0, '') ON DUPLICATE KEY UPDATE guarded = holdfast_lock.guarded + 1, changed_at = TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6));
+
+-- Without autocommit: tryLock() of a new name
+
+UPDATE `holdfast`.holdfast_lock SET number = CASE WHEN expires_at <= TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) AND wanted_until - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) NOT BETWEEN 0 AND 8000000 THEN LAST_INSERT_ID(GREATEST(number + 1, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))))
+    WHEN LAST_INSERT_ID(IF(expires_at > TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), 1, 2)) THEN number END,
+  owner = IF(expires_at <= TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) AND wanted_until - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) NOT BETWEEN 0 AND 8000000, ?, owner), holder = IF(expires_at <= TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) AND wanted_until - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) NOT BETWEEN 0 AND 8000000, ?, holder),
+  changed_at = IF(expires_at <= TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) AND wanted_until - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) NOT BETWEEN 0 AND 8000000, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), changed_at), wanted_until = wanted_until,
+  expires_at = IF(expires_at <= TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) AND wanted_until - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) NOT BETWEEN 0 AND 8000000, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + ?, expires_at) WHERE name = (SELECT name FROM (
+  SELECT name FROM `holdfast`.holdfast_lock WHERE name = ? FOR UPDATE NOWAIT) mine);
+
+INSERT INTO `holdfast`.holdfast_lock (name, owner, number, changed_at, expires_at, wanted_until, served, guarded, holder)
+VALUES (?, ?, LAST_INSERT_ID(TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))), TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + ?, 0, 0, 0, ?);

@@ -1,0 +1,366 @@
+-- tryLock() of a new name
+
+WITH taken AS (WITH mine AS (
+  SELECT name AS mine_name, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now FROM public.holdfast_lock l
+  WHERE name = ? AND expires_at <= (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AND wanted_until - (extract(epoch FROM clock_timestamp()) * 1000000)::bigint NOT BETWEEN 0 AND 8000000 FOR UPDATE SKIP LOCKED
+)
+UPDATE public.holdfast_lock SET number = (GREATEST(number + 1, now)), owner = ?, changed_at = now, expires_at = now + ?, holder = ? FROM mine WHERE name = mine_name
+RETURNING number
+)
+SELECT number FROM taken
+UNION ALL
+SELECT CASE WHEN expires_at > (extract(epoch FROM clock_timestamp()) * 1000000)::bigint THEN 1 ELSE 2 END FROM public.holdfast_lock
+WHERE name = ? AND NOT EXISTS (SELECT 1 FROM taken);
+
+INSERT INTO public.holdfast_lock (name, owner, number, changed_at, expires_at, wanted_until, served, guarded, holder)
+SELECT ?, ?, now, now, now + ?, 0, 0, 0, ?
+FROM (SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now) clock
+ON CONFLICT (name) DO NOTHING
+RETURNING number;
+
+-- tryLock() of a lock that is taken
+
+WITH taken AS (WITH mine AS (
+  SELECT name AS mine_name, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now FROM public.holdfast_lock l
+  WHERE name = ? AND expires_at <= (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AND wanted_until - (extract(epoch FROM clock_timestamp()) * 1000000)::bigint NOT BETWEEN 0 AND 8000000 FOR UPDATE SKIP LOCKED
+)
+UPDATE public.holdfast_lock SET number = (GREATEST(number + 1, now)), owner = ?, changed_at = now, expires_at = now + ?, holder = ? FROM mine WHERE name = mine_name
+RETURNING number
+)
+SELECT number FROM taken
+UNION ALL
+SELECT CASE WHEN expires_at > (extract(epoch FROM clock_timestamp()) * 1000000)::bigint THEN 1 ELSE 2 END FROM public.holdfast_lock
+WHERE name = ? AND NOT EXISTS (SELECT 1 FROM taken);
+
+-- close() within ten milliseconds
+
+WITH freed AS (
+  UPDATE public.holdfast_lock
+  SET owner = '', changed_at = CASE WHEN ? = 0 THEN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint ELSE changed_at END,
+    expires_at = CASE WHEN ? = 0 THEN 0 ELSE (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + ? END
+  WHERE name = ? AND owner = ? AND number = ? AND wanted_until - (extract(epoch FROM clock_timestamp()) * 1000000)::bigint NOT BETWEEN 0 AND 8000000
+  RETURNING expires_at
+)
+SELECT 1,
+  CASE WHEN expires_at = 0 THEN set_config('synchronous_commit', 'off', true) END
+FROM freed;
+
+-- tryLock() of a lock that is free
+
+WITH taken AS (WITH mine AS (
+  SELECT name AS mine_name, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now FROM public.holdfast_lock l
+  WHERE name = ? AND expires_at <= (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AND wanted_until - (extract(epoch FROM clock_timestamp()) * 1000000)::bigint NOT BETWEEN 0 AND 8000000 FOR UPDATE SKIP LOCKED
+)
+UPDATE public.holdfast_lock SET number = (GREATEST(number + 1, now)), owner = ?, changed_at = now, expires_at = now + ?, holder = ? FROM mine WHERE name = mine_name
+RETURNING number
+)
+SELECT number FROM taken
+UNION ALL
+SELECT CASE WHEN expires_at > (extract(epoch FROM clock_timestamp()) * 1000000)::bigint THEN 1 ELSE 2 END FROM public.holdfast_lock
+WHERE name = ? AND NOT EXISTS (SELECT 1 FROM taken);
+
+-- Renewal of a lease
+
+WITH mine AS (SELECT name AS mine_name FROM public.holdfast_lock WHERE name IN (?) AND owner IN (?) AND number IN (?) AND expires_at > (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + 0 FOR UPDATE SKIP LOCKED) UPDATE public.holdfast_lock SET expires_at = (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + ? FROM mine WHERE name = mine_name;
+
+-- Renewal of two to eight leases
+
+WITH mine AS (SELECT name AS mine_name FROM public.holdfast_lock WHERE name IN (?,?,?,?,?,?,?,?) AND owner IN (?,?,?,?,?,?,?,?) AND number IN (?,?,?,?,?,?,?,?) AND expires_at > (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + 0 FOR UPDATE SKIP LOCKED) UPDATE public.holdfast_lock SET expires_at = (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + ? FROM mine WHERE name = mine_name;
+
+-- extend()
+
+WITH mine AS (
+  SELECT name AS mine_name, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now FROM public.holdfast_lock l
+  WHERE name = ? AND owner = ? AND number = ? AND expires_at > (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + 0 FOR UPDATE SKIP LOCKED
+)
+UPDATE public.holdfast_lock SET expires_at = now + (GREATEST(expires_at - now, ?)) FROM mine WHERE name = mine_name
+RETURNING expires_at - now;
+
+-- verify()
+
+SELECT l.name, l.owner, l.number, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint - l.changed_at, l.changed_at, l.expires_at - (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, l.wanted_until - (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, l.served, l.holder FROM public.holdfast_lock l WHERE l.name IN (?) LIMIT 512;
+
+-- inspect()
+
+SELECT l.name, l.owner, l.number, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint - l.changed_at, l.changed_at, l.expires_at - (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, l.wanted_until - (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, l.served, l.holder FROM public.holdfast_lock l WHERE l.name IN (?) LIMIT 512;
+
+-- list()
+
+SELECT name FROM public.holdfast_lock l WHERE name COLLATE "C" >= ? AND name COLLATE "C" < ?
+ORDER BY name COLLATE "C" LIMIT 1 OFFSET 10000;
+
+SELECT l.name, l.owner, l.number, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint - l.changed_at, l.changed_at, l.expires_at - (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, l.wanted_until - (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, l.served, l.holder, '', (SELECT COUNT(*) FROM public.holdfast_lock_waiter a WHERE a.name = l.name AND a.place > l.served AND a.alive_until BETWEEN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AND (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + 8000000), 0 FROM public.holdfast_lock l
+WHERE name COLLATE "C" >= ? AND name COLLATE "C" < ? AND l.expires_at > (extract(epoch FROM clock_timestamp()) * 1000000)::bigint
+ORDER BY name COLLATE "C" LIMIT ?;
+
+-- The guard of a transaction
+
+UPDATE public.holdfast_lock SET guarded = guarded + 1
+WHERE name = ? AND owner = ? AND number = ?;
+
+-- forceRelease()
+
+WITH mine AS (
+  SELECT name AS mine_name, served AS mine_served, ?::bigint AS hold
+  FROM public.holdfast_lock
+  WHERE name = ? AND number = ? AND expires_at > (extract(epoch FROM clock_timestamp()) * 1000000)::bigint FOR UPDATE SKIP LOCKED
+), ended AS (
+  UPDATE public.holdfast_lock l
+  SET owner = COALESCE(next_owner, ''), holder = COALESCE(next_holder, holder),
+    served = COALESCE(next_place, served),
+    number =
+      CASE WHEN next_place IS NULL THEN number ELSE GREATEST(number + 1, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint) END,
+    changed_at = CASE WHEN hold = 0 THEN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint ELSE changed_at END,
+    expires_at = CASE WHEN next_place IS NOT NULL THEN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + 5000000
+      WHEN hold = 0 THEN 0 ELSE (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + hold END,
+    wanted_until =
+      CASE WHEN hold = 0 AND next_place IS NULL THEN 0 ELSE wanted_until END
+  FROM mine LEFT JOIN LATERAL (
+    SELECT a.place AS next_place, a.owner AS next_owner, a.holder AS next_holder,
+      a.inbox AS next_inbox
+    FROM public.holdfast_lock_waiter a
+    WHERE a.name = mine_name AND a.place > mine_served AND hold = 0
+      AND a.alive_until BETWEEN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AND (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + 8000000
+    ORDER BY a.place LIMIT 1 FOR UPDATE NOWAIT
+  ) next ON true
+  WHERE l.name = mine_name
+  RETURNING next_owner, next_inbox, number, expires_at
+)
+SELECT 1,
+  CASE WHEN ? = 1 AND next_inbox IS NOT NULL
+    THEN pg_notify('holdfast_' || next_inbox,
+      next_owner || ' ' || number || ' ' || expires_at)::text END,
+  CASE WHEN FALSE AND expires_at = 0
+    THEN set_config('synchronous_commit', 'off', true) END
+FROM ended;
+
+-- Release after an acquire without an answer
+
+DELETE FROM public.holdfast_lock_waiter
+WHERE name IN (?) AND (owner IN (?) OR alive_until < (extract(epoch FROM clock_timestamp()) * 1000000)::bigint - 600000000);
+
+SELECT l.name, l.owner, l.number, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint - l.changed_at, l.changed_at, l.expires_at - (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, l.wanted_until - (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, l.served, l.holder FROM public.holdfast_lock l WHERE l.name IN (?) LIMIT 512;
+
+WITH mine AS (
+  SELECT name AS mine_name, served AS mine_served, ?::bigint AS hold
+  FROM public.holdfast_lock
+  WHERE name = ? AND owner = ? FOR UPDATE SKIP LOCKED
+), ended AS (
+  UPDATE public.holdfast_lock l
+  SET owner = COALESCE(next_owner, ''), holder = COALESCE(next_holder, holder),
+    served = COALESCE(next_place, served),
+    number =
+      CASE WHEN next_place IS NULL THEN number ELSE GREATEST(number + 1, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint) END,
+    changed_at = CASE WHEN hold = 0 THEN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint ELSE changed_at END,
+    expires_at = CASE WHEN next_place IS NOT NULL THEN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + 5000000
+      WHEN hold = 0 THEN 0 ELSE (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + hold END,
+    wanted_until =
+      CASE WHEN hold = 0 AND next_place IS NULL THEN 0 ELSE wanted_until END
+  FROM mine LEFT JOIN LATERAL (
+    SELECT a.place AS next_place, a.owner AS next_owner, a.holder AS next_holder,
+      a.inbox AS next_inbox
+    FROM public.holdfast_lock_waiter a
+    WHERE a.name = mine_name AND a.place > mine_served AND hold = 0
+      AND a.alive_until BETWEEN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AND (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + 8000000
+    ORDER BY a.place LIMIT 1 FOR UPDATE NOWAIT
+  ) next ON true
+  WHERE l.name = mine_name
+  RETURNING next_owner, next_inbox, number, expires_at
+)
+SELECT 1,
+  CASE WHEN ? = 1 AND next_inbox IS NOT NULL
+    THEN pg_notify('holdfast_' || next_inbox,
+      next_owner || ' ' || number || ' ' || expires_at)::text END,
+  CASE WHEN FALSE AND expires_at = 0
+    THEN set_config('synchronous_commit', 'off', true) END
+FROM ended;
+
+-- lock() of a lock that is taken: joins the line
+
+WITH taken AS (WITH mine AS (
+  SELECT name AS mine_name, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now FROM public.holdfast_lock l
+  WHERE name = ? AND expires_at <= (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AND wanted_until - (extract(epoch FROM clock_timestamp()) * 1000000)::bigint NOT BETWEEN 0 AND 8000000 FOR UPDATE SKIP LOCKED
+)
+UPDATE public.holdfast_lock SET number = (GREATEST(number + 1, now)), owner = ?, changed_at = now, expires_at = now + ?, holder = ? FROM mine WHERE name = mine_name
+RETURNING number
+)
+SELECT number FROM taken
+UNION ALL
+SELECT CASE WHEN expires_at > (extract(epoch FROM clock_timestamp()) * 1000000)::bigint THEN 1 ELSE 2 END FROM public.holdfast_lock
+WHERE name = ? AND NOT EXISTS (SELECT 1 FROM taken);
+
+WITH mine AS (
+  SELECT name AS mine_name FROM public.holdfast_lock
+  WHERE name = ? AND expires_at > (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AND wanted_until - (extract(epoch FROM clock_timestamp()) * 1000000)::bigint NOT BETWEEN 2000000 AND 8000000 FOR UPDATE SKIP LOCKED
+), announced AS (
+  UPDATE public.holdfast_lock SET wanted_until = (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + 4000000 FROM mine WHERE name = mine_name
+)
+INSERT INTO public.holdfast_lock_waiter (name, owner, alive_until, holder, inbox)
+VALUES (?, ?, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + 4000000, ?, NULLIF(?, '')) RETURNING place;
+
+-- A waiter's poll
+
+SELECT l.name, l.owner, l.number, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint - l.changed_at, l.changed_at, l.expires_at - (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, l.wanted_until - (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, l.served, l.holder, COALESCE(w.owner, ''),
+  (SELECT COUNT(*) FROM public.holdfast_lock_waiter a WHERE a.name = l.name AND a.place > l.served AND a.alive_until BETWEEN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AND (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + 8000000 AND (w.place IS NULL OR a.place < w.place)),
+  CASE WHEN w.place > l.served THEN 1 ELSE 0 END
+FROM public.holdfast_lock l LEFT JOIN public.holdfast_lock_waiter w ON w.name = l.name AND w.owner IN (?)
+WHERE l.name IN (?) LIMIT 512;
+
+-- A waiter's sign of life
+
+UPDATE public.holdfast_lock_waiter SET alive_until = (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + 4000000
+WHERE name IN (?) AND owner IN (?);
+
+-- A waiter's announcement that somebody waits
+
+WITH mine AS (SELECT name AS mine_name FROM public.holdfast_lock WHERE name IN (?) AND expires_at > (extract(epoch FROM clock_timestamp()) * 1000000)::bigint FOR UPDATE SKIP LOCKED) UPDATE public.holdfast_lock SET wanted_until = (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + 4000000 FROM mine WHERE name = mine_name;
+
+-- close() later than that, or while another waits
+
+WITH mine AS (
+  SELECT name AS mine_name, served AS mine_served, ?::bigint AS hold
+  FROM public.holdfast_lock
+  WHERE name = ? AND owner = ? AND number = ? FOR UPDATE SKIP LOCKED
+), ended AS (
+  UPDATE public.holdfast_lock l
+  SET owner = COALESCE(next_owner, ''), holder = COALESCE(next_holder, holder),
+    served = COALESCE(next_place, served),
+    number =
+      CASE WHEN next_place IS NULL THEN number ELSE GREATEST(number + 1, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint) END,
+    changed_at = CASE WHEN hold = 0 THEN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint ELSE changed_at END,
+    expires_at = CASE WHEN next_place IS NOT NULL THEN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + 5000000
+      WHEN hold = 0 THEN 0 ELSE (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + hold END,
+    wanted_until =
+      CASE WHEN hold = 0 AND next_place IS NULL THEN 0 ELSE wanted_until END
+  FROM mine LEFT JOIN LATERAL (
+    SELECT a.place AS next_place, a.owner AS next_owner, a.holder AS next_holder,
+      a.inbox AS next_inbox
+    FROM public.holdfast_lock_waiter a
+    WHERE a.name = mine_name AND a.place > mine_served AND hold = 0
+      AND a.alive_until BETWEEN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AND (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + 8000000
+    ORDER BY a.place LIMIT 1 FOR UPDATE NOWAIT
+  ) next ON true
+  WHERE l.name = mine_name
+  RETURNING next_owner, next_inbox, number, expires_at
+)
+SELECT 1,
+  CASE WHEN ? = 1 AND next_inbox IS NOT NULL
+    THEN pg_notify('holdfast_' || next_inbox,
+      next_owner || ' ' || number || ' ' || expires_at)::text END,
+  CASE WHEN TRUE AND expires_at = 0
+    THEN set_config('synchronous_commit', 'off', true) END
+FROM ended;
+
+-- The same if the first waiter's row is locked
+
+WITH mine AS (
+  SELECT name AS mine_name, served AS mine_served, ?::bigint AS hold
+  FROM public.holdfast_lock
+  WHERE name = ? AND owner = ? AND number = ? FOR UPDATE SKIP LOCKED
+), ended AS (
+  UPDATE public.holdfast_lock l
+  SET owner = COALESCE(next_owner, ''), holder = COALESCE(next_holder, holder),
+    served = COALESCE(next_place, served),
+    number =
+      CASE WHEN next_place IS NULL THEN number ELSE GREATEST(number + 1, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint) END,
+    changed_at = CASE WHEN hold = 0 THEN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint ELSE changed_at END,
+    expires_at = CASE WHEN next_place IS NOT NULL THEN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + 5000000
+      WHEN hold = 0 THEN 0 ELSE (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + hold END,
+    wanted_until =
+      CASE WHEN hold = 0 AND next_place IS NULL THEN 0 ELSE wanted_until END
+  FROM mine LEFT JOIN LATERAL (
+    SELECT a.place AS next_place, a.owner AS next_owner, a.holder AS next_holder,
+      a.inbox AS next_inbox
+    FROM public.holdfast_lock_waiter a
+    WHERE a.name = mine_name AND a.place > mine_served AND hold = 0
+      AND a.alive_until BETWEEN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AND (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + 8000000
+    ORDER BY a.place LIMIT 1 FOR UPDATE SKIP LOCKED
+  ) next ON true
+  WHERE l.name = mine_name
+  RETURNING next_owner, next_inbox, number, expires_at
+)
+SELECT 1,
+  CASE WHEN ? = 1 AND next_inbox IS NOT NULL
+    THEN pg_notify('holdfast_' || next_inbox,
+      next_owner || ' ' || number || ' ' || expires_at)::text END,
+  CASE WHEN TRUE AND expires_at = 0
+    THEN set_config('synchronous_commit', 'off', true) END
+FROM ended;
+
+-- A waiter accepts the lock, or takes it
+
+WITH mine AS (
+  SELECT name AS mine_name, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now FROM public.holdfast_lock l
+  WHERE name = ? AND (owner = ? AND expires_at > (extract(epoch FROM clock_timestamp()) * 1000000)::bigint OR expires_at <= (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AND served < ? AND NOT EXISTS (SELECT 1 FROM public.holdfast_lock_waiter a WHERE a.name = l.name AND a.place > l.served AND a.alive_until BETWEEN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AND (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + 8000000 AND a.place < ?)) FOR UPDATE SKIP LOCKED
+)
+UPDATE public.holdfast_lock SET number = (CASE WHEN owner = ? AND expires_at > now THEN number ELSE GREATEST(number + 1, now) END), changed_at = CASE WHEN owner = ? AND expires_at > now THEN changed_at ELSE now END, served = GREATEST(served, ?), holder = ?, owner = ?, expires_at = now + ? FROM mine WHERE name = mine_name
+RETURNING number;
+
+-- A waiter leaves the line
+
+DELETE FROM public.holdfast_lock_waiter
+WHERE name IN (?) AND (owner IN (?) OR alive_until < (extract(epoch FROM clock_timestamp()) * 1000000)::bigint - 600000000);
+
+-- The line after its places were set back
+
+WITH mine AS (SELECT name AS mine_name FROM public.holdfast_lock WHERE name IN (?) AND served >= ? FOR UPDATE SKIP LOCKED) UPDATE public.holdfast_lock SET served = ? - 1 FROM mine WHERE name = mine_name;
+
+-- build(): the trial of a waiter's rights
+
+WITH joined AS (
+  INSERT INTO public.holdfast_lock_waiter (name, owner, alive_until, holder)
+  SELECT ?, ?, 0, ? WHERE FALSE
+), alive AS (UPDATE public.holdfast_lock_waiter SET alive_until = 0 WHERE FALSE)
+DELETE FROM public.holdfast_lock_waiter WHERE FALSE;
+
+-- purge()
+
+SELECT name FROM public.holdfast_lock WHERE name > ? AND changed_at > 0 AND changed_at < (extract(epoch FROM clock_timestamp()) * 1000000)::bigint - ? AND expires_at < (extract(epoch FROM clock_timestamp()) * 1000000)::bigint - ? AND wanted_until < (extract(epoch FROM clock_timestamp()) * 1000000)::bigint ORDER BY name LIMIT 512;
+
+WITH mine AS (SELECT name AS mine_name FROM public.holdfast_lock WHERE name IN (?) AND changed_at > 0 AND changed_at < (extract(epoch FROM clock_timestamp()) * 1000000)::bigint - ? AND expires_at < (extract(epoch FROM clock_timestamp()) * 1000000)::bigint - ? AND wanted_until < (extract(epoch FROM clock_timestamp()) * 1000000)::bigint FOR UPDATE SKIP LOCKED) DELETE FROM public.holdfast_lock USING mine WHERE name = mine_name;
+
+DELETE FROM public.holdfast_lock_waiter WHERE alive_until < (extract(epoch FROM clock_timestamp()) * 1000000)::bigint - ?;
+
+-- TransactionLock: tryLock() of a new name
+
+UPDATE holdfast_lock SET guarded = guarded + 1, changed_at = (extract(epoch FROM clock_timestamp()) * 1000000)::bigint
+WHERE name = (SELECT name FROM holdfast_lock WHERE name = ? FOR UPDATE SKIP LOCKED);
+
+SELECT 1 FROM holdfast_lock WHERE name = ?;
+
+SELECT pg_try_advisory_xact_lock(hashtextextended(?, 0))::int;
+
+INSERT INTO holdfast_lock (name, owner, number, changed_at, expires_at, wanted_until, served, guarded, holder) VALUES (?, '', 0, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, 0, 0, 0, 0, '') ON CONFLICT (name) DO NOTHING;
+
+-- TransactionLock: lock()
+
+UPDATE holdfast_lock SET guarded = guarded + 1, changed_at = (extract(epoch FROM clock_timestamp()) * 1000000)::bigint WHERE name = ?;
+
+-- TransactionLock: tryLock()
+
+UPDATE holdfast_lock SET guarded = guarded + 1, changed_at = (extract(epoch FROM clock_timestamp()) * 1000000)::bigint
+WHERE name = (SELECT name FROM holdfast_lock WHERE name = ? FOR UPDATE SKIP LOCKED);
+
+-- Without autocommit: tryLock() of a new name
+
+WITH taken AS (WITH mine AS (
+  SELECT name AS mine_name, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now, CASE WHEN current_setting('idle_in_transaction_session_timeout')::interval
+    NOT BETWEEN '1 ms' AND '10 s'
+  THEN set_config('idle_in_transaction_session_timeout', '10 s', true) END FROM public.holdfast_lock l
+  WHERE name = ? AND expires_at <= (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AND wanted_until - (extract(epoch FROM clock_timestamp()) * 1000000)::bigint NOT BETWEEN 0 AND 8000000 FOR UPDATE SKIP LOCKED
+)
+UPDATE public.holdfast_lock SET number = (GREATEST(number + 1, now)), owner = ?, changed_at = now, expires_at = now + ?, holder = ? FROM mine WHERE name = mine_name
+RETURNING number
+)
+SELECT number FROM taken
+UNION ALL
+SELECT CASE WHEN expires_at > (extract(epoch FROM clock_timestamp()) * 1000000)::bigint THEN 1 ELSE 2 END FROM public.holdfast_lock
+WHERE name = ? AND NOT EXISTS (SELECT 1 FROM taken);
+
+INSERT INTO public.holdfast_lock (name, owner, number, changed_at, expires_at, wanted_until, served, guarded, holder)
+SELECT ?, ?, now, now, now + ?, 0, 0, 0, ?
+FROM (SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now) clock
+ON CONFLICT (name) DO NOTHING
+RETURNING number, CASE WHEN current_setting('idle_in_transaction_session_timeout')::interval
+    NOT BETWEEN '1 ms' AND '10 s'
+  THEN set_config('idle_in_transaction_session_timeout', '10 s', true) END;
