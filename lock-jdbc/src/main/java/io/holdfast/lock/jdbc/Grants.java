@@ -4,6 +4,7 @@ import io.holdfast.lock.jdbc.connection.Database;
 import io.holdfast.lock.jdbc.connection.Deadlines;
 import io.holdfast.lock.jdbc.connection.Sessions;
 import io.holdfast.lock.jdbc.dialect.Dialect;
+import io.holdfast.lock.jdbc.dialect.Protocol;
 import io.holdfast.lock.jdbc.dialect.Row;
 import io.holdfast.lock.jdbc.dialect.StoredClaim;
 import io.holdfast.lock.spi.Deadline;
@@ -27,7 +28,7 @@ import java.util.stream.Collectors;
  * Renews, extends and ends grants. A row that a guarded transaction has locked is tried again. No
  * statement waits for it at the database, since a waiting statement could outlive its client.
  *
- * <p>Up to {@value Dialect#BATCH_MAX} grants are renewed with one statement. If it extended fewer,
+ * <p>Up to {@value Protocol#BATCH_MAX} grants are renewed with one statement. If it extended fewer,
  * a second one reads which of them still stand.
  *
  * <p>Threads: safe for use by any number of threads.
@@ -70,9 +71,9 @@ final class Grants {
     IdentityHashMap<Grant, Renewal> results = new IdentityHashMap<>();
     int unanswered = 0;
     for (List<JdbcGrant> group : byTtl.values()) {
-      for (int from = 0; from < group.size(); from += Dialect.BATCH_MAX) {
+      for (int from = 0; from < group.size(); from += Protocol.BATCH_MAX) {
         List<JdbcGrant> batch =
-            group.subList(from, Math.min(group.size(), from + Dialect.BATCH_MAX));
+            group.subList(from, Math.min(group.size(), from + Protocol.BATCH_MAX));
         try {
           renewBatch(batch, results, patience, deadline);
         } catch (StoreException e) {
@@ -161,7 +162,7 @@ final class Grants {
     for (int tries = 1; ; tries++) {
       long leftMicros = database.onPoolOrOwnConnection(
           deadline, c -> dialect.extend(c, grant.stored(), grant.number(), ttlMicros));
-      if (leftMicros == Dialect.NONE) {
+      if (leftMicros == Protocol.NONE) {
         Optional<Row> held = database
             .onPoolOrOwnConnection(
                 deadline, c -> dialect.readRow(c, grant.stored().key()))

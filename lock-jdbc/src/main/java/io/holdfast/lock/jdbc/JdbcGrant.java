@@ -2,6 +2,7 @@ package io.holdfast.lock.jdbc;
 
 import io.holdfast.lock.jdbc.connection.Database;
 import io.holdfast.lock.jdbc.dialect.Dialect;
+import io.holdfast.lock.jdbc.dialect.Protocol;
 import io.holdfast.lock.jdbc.dialect.StoredClaim;
 import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Grant;
@@ -37,7 +38,7 @@ record JdbcGrant(
     implements Grant {
   /** The time for which a lock that was handed over is taken, whatever its TTL. */
   private static final Duration HANDED_OVER =
-      Duration.of(Dialect.HANDED_OVER_MICROS, ChronoUnit.MICROS);
+      Duration.of(Protocol.HANDED_OVER_MICROS, ChronoUnit.MICROS);
 
   /**
    * The time after which a release looks for waiters at once. Shorter leases are many, most of them

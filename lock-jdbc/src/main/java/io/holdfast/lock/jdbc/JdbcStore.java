@@ -11,6 +11,7 @@ import io.holdfast.lock.jdbc.connection.SameDatabase;
 import io.holdfast.lock.jdbc.connection.Sessions;
 import io.holdfast.lock.jdbc.dialect.Dialect;
 import io.holdfast.lock.jdbc.dialect.Postgres;
+import io.holdfast.lock.jdbc.dialect.Protocol;
 import io.holdfast.lock.jdbc.dialect.Row;
 import io.holdfast.lock.jdbc.dialect.Standing;
 import io.holdfast.lock.jdbc.dialect.StoredClaim;
@@ -197,7 +198,7 @@ final class JdbcStore implements LockStore {
     Deadline deadline = database.deadline();
     StoredClaim stored = Keys.stored(claim);
     long answer = database.onPool(deadline, c -> acquire(c, stored, dialect::acquire));
-    for (int tries = 1; answer == Dialect.UNSURE; tries++) {
+    for (int tries = 1; answer == Protocol.UNSURE; tries++) {
       List<Standing> seen =
           database.onPool(deadline, c -> dialect.readStandings(c, List.of(stored)));
       if (seen.isEmpty()) {
@@ -218,10 +219,10 @@ final class JdbcStore implements LockStore {
       if (!Deadlines.pause(deadline, tries - 1)) {
         throw Grants.locked();
       }
-      long number = database.onPool(deadline, c -> dialect.take(c, stored, Dialect.NO_PLACE));
-      answer = number == Dialect.NONE ? Dialect.UNSURE : number;
+      long number = database.onPool(deadline, c -> dialect.take(c, stored, Protocol.NO_PLACE));
+      answer = number == Protocol.NONE ? Protocol.UNSURE : number;
     }
-    return Dialect.isGrant(answer)
+    return Protocol.isGrant(answer)
         ? Optional.of(granted(claim, stored, answer, claim.ttl(), false))
         : Optional.empty();
   }
@@ -233,7 +234,7 @@ final class JdbcStore implements LockStore {
     StoredClaim stored = Keys.stored(claim);
     Acquisition acquisition = database.onPool(deadline, c -> {
       long answer = acquire(c, stored, dialect::acquireOrAnnounce);
-      if (Dialect.isGrant(answer)) {
+      if (Protocol.isGrant(answer)) {
         return new Acquisition.Granted(granted(claim, stored, answer, claim.ttl(), false));
       }
       // If the lock is free all the same, the first poll finds that.
@@ -261,12 +262,12 @@ final class JdbcStore implements LockStore {
   private long acquire(Connection connection, StoredClaim stored, Acquire acquire)
       throws SQLException {
     long answer = acquire.on(connection, stored);
-    if (answer != Dialect.NONE) {
+    if (answer != Protocol.NONE) {
       return answer;
     }
     long number =
         Sessions.next(connection, database.deadline(), same -> dialect.insert(same, stored));
-    return number == Dialect.NONE ? Dialect.UNSURE : number;
+    return number == Protocol.NONE ? Protocol.UNSURE : number;
   }
 
   /**
@@ -282,7 +283,7 @@ final class JdbcStore implements LockStore {
     }
     long number = database.untilAnswered(
         deadline, () -> database.onPool(deadline, c -> dialect.take(c, stored, place)));
-    return number == Dialect.NONE
+    return number == Protocol.NONE
         ? Optional.empty()
         : Optional.of(granted(claim, stored, number, claim.ttl(), true));
   }

@@ -1,6 +1,6 @@
 package io.holdfast.lock.jdbc;
 
-import io.holdfast.lock.jdbc.dialect.Dialect;
+import io.holdfast.lock.jdbc.dialect.Protocol;
 import io.holdfast.lock.jdbc.dialect.Row;
 import io.holdfast.lock.jdbc.dialect.StoredClaim;
 import io.holdfast.lock.spi.Claim;
@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
  * polled. A notification says when that time ends by the database's clock, and the last poll read
  * that clock: the difference counts from before that poll. Before the first poll it is only known
  * that the hand-over came after the waiter joined, since it found the waiter's row:
- * {@link Dialect#HANDED_OVER_MICROS} count from before that.
+ * {@link Protocol#HANDED_OVER_MICROS} count from before that.
  *
  * <p>A time that counts from before the ticket's last request is no grant, but only a reason to
  * ask: the engine looks for a sleep of the machine from that request on.
@@ -36,7 +36,7 @@ final class JdbcTicket implements Ticket {
   /** The description of the holder that was seen last; null before the first poll. */
   volatile @Nullable String holder;
 
-  /** Whether the poller found that the line must be {@linkplain Dialect#isSetBack reopened}. */
+  /** Whether the poller found that the line must be {@linkplain Row#isSetBack reopened}. */
   volatile boolean setBack;
 
   /**
@@ -123,7 +123,7 @@ final class JdbcTicket implements Ticket {
   void noteNotification(long number, long untilMicros) {
     DatabaseClock seen = clock;
     heard = seen == null
-        ? new HandedOver(number, joinedNanos, Dialect.HANDED_OVER_MICROS)
+        ? new HandedOver(number, joinedNanos, Protocol.HANDED_OVER_MICROS)
         : new HandedOver(number, seen.afterNanos(), untilMicros - seen.micros());
   }
 
@@ -134,7 +134,7 @@ final class JdbcTicket implements Ticket {
 
   /** Whether it joined so recently that its turn can't be over. */
   boolean isNew(long now) {
-    return now - inLineSinceNanos < TimeUnit.MICROSECONDS.toNanos(Dialect.ALIVE_MICROS);
+    return now - inLineSinceNanos < TimeUnit.MICROSECONDS.toNanos(Protocol.ALIVE_MICROS);
   }
 
   @Override

@@ -2,6 +2,7 @@ package io.holdfast.lock.jdbc;
 
 import io.holdfast.lock.jdbc.connection.Database;
 import io.holdfast.lock.jdbc.dialect.Dialect;
+import io.holdfast.lock.jdbc.dialect.Protocol;
 import io.holdfast.lock.jdbc.dialect.Row;
 import io.holdfast.lock.jdbc.dialect.Standing;
 import io.holdfast.lock.jdbc.dialect.StoredClaim;
@@ -317,13 +318,13 @@ final class Poller implements AutoCloseable {
   /** Returns the next waiters to delete; sets the time of the next try, should this one fail. */
   private synchronized List<JdbcTicket> startBatch() {
     deleteAtNanos = time.nanos() + DELETE_NANOS;
-    return toDelete.stream().limit(Dialect.BATCH_MAX).toList();
+    return toDelete.stream().limit(Protocol.BATCH_MAX).toList();
   }
 
   /** Polls for these waiters, in as many statements as that takes. */
   private void pollSafely(List<JdbcTicket> due) {
-    for (int from = 0; from < due.size(); from += Dialect.BATCH_MAX) {
-      pollBatchSafely(due.subList(from, Math.min(due.size(), from + Dialect.BATCH_MAX)));
+    for (int from = 0; from < due.size(); from += Protocol.BATCH_MAX) {
+      pollBatchSafely(due.subList(from, Math.min(due.size(), from + Protocol.BATCH_MAX)));
     }
   }
 
@@ -361,9 +362,9 @@ final class Poller implements AutoCloseable {
             .filter(waiter -> due && waiter.sayAliveAtNanos - now <= sayAliveNanos / 2)
             .toList();
       }
-      for (int from = 0; from < silent.size(); from += Dialect.BATCH_MAX) {
+      for (int from = 0; from < silent.size(); from += Protocol.BATCH_MAX) {
         List<JdbcTicket> batch =
-            silent.subList(from, Math.min(silent.size(), from + Dialect.BATCH_MAX));
+            silent.subList(from, Math.min(silent.size(), from + Protocol.BATCH_MAX));
         database.onOwnConnection(database.deadline(), c -> dialect.keepAlive(c, stored(batch)));
         synchronized (this) {
           batch.forEach(waiter -> waiter.sayAliveAtNanos = now + sayAliveNanos);
@@ -419,10 +420,10 @@ final class Poller implements AutoCloseable {
           waiter.failedTakes = 0;
           waiter.holder = row.holder();
           if (standing.ahead() < ANNOUNCERS
-              && row.wantedMicros() < Dialect.ANNOUNCED_MICROS_EARLY
+              && row.wantedMicros() < Protocol.ANNOUNCED_MICROS_EARLY
               && waiter.announceAtNanos - now <= 0) {
             unannounced.add(row.key());
-            if (row.wantedMicros() < Dialect.ANNOUNCED_MICROS_MIN) {
+            if (row.wantedMicros() < Protocol.ANNOUNCED_MICROS_MIN) {
               announces = true;
               waiter.announceAtNanos = now + (waiter.pace.polls > FIRST_POLLS ? ANNOUNCE_NANOS : 0);
             }
@@ -454,7 +455,7 @@ final class Poller implements AutoCloseable {
       waiter.noteOwnRow(standing.row(), beforeNanos);
     } else if (standing == null || !standing.inLine()) {
       waiter.setBack =
-          standing != null && waiter.isNew(now) && Dialect.isSetBack(standing.row(), waiter.place);
+          standing != null && waiter.isNew(now) && standing.row().isSetBack(waiter.place);
       waiter.notInLine = !waiter.setBack;
     }
   }

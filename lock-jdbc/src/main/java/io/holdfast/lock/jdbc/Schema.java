@@ -1,7 +1,9 @@
 package io.holdfast.lock.jdbc;
 
 import io.holdfast.lock.jdbc.dialect.Dialect;
+import io.holdfast.lock.jdbc.dialect.Facts;
 import io.holdfast.lock.jdbc.dialect.Failure;
+import io.holdfast.lock.jdbc.dialect.Protocol;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -109,10 +111,11 @@ final class Schema {
   private static Found lookAtServer(Connection connection, Dialect dialect, @Nullable String flaw)
       throws SQLException {
     try (Statement statement = connection.createStatement();
-        ResultSet answer = statement.executeQuery(dialect.askServer())) {
+        ResultSet answer = statement.executeQuery(dialect.facts().askServer())) {
       answer.next();
-      dialect.checkServer(answer);
-      return new Found(dialect.qualifiedTable(answer), "", flaw, dialect.risks(answer));
+      dialect.facts().checkServer(answer);
+      return new Found(
+          dialect.facts().qualifiedTable(answer), "", flaw, dialect.facts().risks(answer));
     }
   }
 
@@ -140,19 +143,20 @@ final class Schema {
    * @param table the name of the first, with its schema
    * @param id their {@linkplain Dialect#readId id}
    * @param flaw what is wrong with them, or null if nothing is
-   * @param risks {@link Dialect#risks}
+   * @param risks {@link Facts#risks}
    */
   private record Found(String table, String id, @Nullable String flaw, List<String> risks) {}
 
   private static Found look(Connection connection, Dialect dialect) throws SQLException {
     try (Statement statement = connection.createStatement();
-        ResultSet answer = statement.executeQuery(dialect.askTables())) {
+        ResultSet answer = statement.executeQuery(dialect.facts().askTables())) {
       answer.next();
-      dialect.checkServer(answer);
+      dialect.facts().checkServer(answer);
       String flaw = flaw(answer, dialect);
       // The owner of the row that tells the version: this table's column is the first of that name.
       String id = flaw == null ? String.valueOf(answer.getString("owner")) : "";
-      return new Found(dialect.qualifiedTable(answer), id, flaw, dialect.risks(answer));
+      return new Found(
+          dialect.facts().qualifiedTable(answer), id, flaw, dialect.facts().risks(answer));
     } catch (SQLException e) {
       rollBack(connection, e);
       refuseSyntaxError(e, dialect);
@@ -184,7 +188,7 @@ final class Schema {
       }
     }
     String flaw = columnFlaw(first, dialect, NUMBERS);
-    flaw = flaw != null ? flaw : dialect.flaw(answer);
+    flaw = flaw != null ? flaw : dialect.facts().flaw(answer);
     flaw = flaw != null ? flaw : versionFlaw(answer, first);
     if (flaw != null) {
       return flaw;
@@ -217,7 +221,7 @@ final class Schema {
     if (name == null) {
       return "it has no column name";
     }
-    if (!dialect.isExactNameType(name.type())) {
+    if (!dialect.facts().isExactNameType(name.type())) {
       return "its column name is " + name.type() + ", which may take two names for one";
     }
     for (String number : numbers) {
@@ -240,10 +244,10 @@ final class Schema {
     if (version == 0) {
       return "it has no row that tells its version";
     }
-    return version == Dialect.SCHEMA_VERSION
+    return version == Protocol.SCHEMA_VERSION
         ? null
         : "its version is %s, and this release of Holdfast needs %s"
-            .formatted(version, Dialect.SCHEMA_VERSION);
+            .formatted(version, Protocol.SCHEMA_VERSION);
   }
 
   /** Returns the script's statements, with the dialect's tables in place of the default ones. */

@@ -3,6 +3,7 @@ package io.holdfast.lock.jdbc;
 import io.holdfast.lock.jdbc.connection.Database;
 import io.holdfast.lock.jdbc.connection.Sessions;
 import io.holdfast.lock.jdbc.dialect.Dialect;
+import io.holdfast.lock.jdbc.dialect.Protocol;
 import io.holdfast.lock.jdbc.dialect.StoredClaim;
 import io.holdfast.lock.spi.StoreException;
 import java.util.UUID;
@@ -28,18 +29,18 @@ final class Trial {
     // The trial has the lock for longer than it takes.
     long ttlMicros = Keys.micros(database.deadline().whole().multipliedBy(4));
     StoredClaim stored =
-        new StoredClaim(Dialect.TRIAL_KEY, owner, ttlMicros, "the trial of a client's start");
+        new StoredClaim(Protocol.TRIAL_KEY, owner, ttlMicros, "the trial of a client's start");
     try {
       long number = database.onPool(database.deadline(), c -> {
         dialect.tryWaiting(c, stored);
         long taken = Sessions.next(c, database.deadline(), same -> dialect.acquire(same, stored));
-        return taken == Dialect.NONE
+        return taken == Protocol.NONE
             ? Sessions.next(c, database.deadline(), same -> dialect.insert(same, stored))
             : taken;
       });
       // If another client is in its trial, this one gets no lock, and frees none.
       boolean released = new Grants(database).handOver(database.deadline(), stored, number, 0);
-      if (Dialect.isGrant(number) && !released) {
+      if (Protocol.isGrant(number) && !released) {
         throw StoreException.refused("the row was not as it had been written", null);
       }
     } catch (StoreException e) {

@@ -157,9 +157,9 @@ class ConfirmedTest {
   private static List<String> risks(Connection connection) throws SQLException {
     Dialect dialect = Dialect.of(connection, JdbcLocks.DEFAULT_TABLE);
     try (Statement statement = connection.createStatement();
-        ResultSet answer = statement.executeQuery(dialect.askServer())) {
+        ResultSet answer = statement.executeQuery(dialect.facts().askServer())) {
       answer.next();
-      return dialect.risks(answer);
+      return dialect.facts().risks(answer);
     }
   }
 

@@ -5,7 +5,7 @@ import static io.holdfast.lock.jdbc.Stores.freshKey;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.zaxxer.hikari.HikariDataSource;
-import io.holdfast.lock.jdbc.dialect.Dialect;
+import io.holdfast.lock.jdbc.dialect.Protocol;
 import io.holdfast.lock.jdbc.dialect.Row;
 import io.holdfast.lock.spi.Acquisition;
 import io.holdfast.lock.spi.Claim;
@@ -30,7 +30,7 @@ import org.junit.jupiter.api.Test;
 /** A lock that was handed over is its waiter's at once, and never for longer than the row says. */
 class HandedOverTest {
   private static final Duration HANDED_OVER =
-      Duration.of(Dialect.HANDED_OVER_MICROS, ChronoUnit.MICROS);
+      Duration.of(Protocol.HANDED_OVER_MICROS, ChronoUnit.MICROS);
 
   /** Time that only the test moves on: nobody looks of his own accord. */
   private static final class HandMovedTime implements TimeSource {

@@ -4,7 +4,7 @@ import static io.holdfast.lock.jdbc.Stores.claim;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.zaxxer.hikari.HikariDataSource;
-import io.holdfast.lock.jdbc.dialect.Dialect;
+import io.holdfast.lock.jdbc.dialect.Protocol;
 import io.holdfast.lock.spi.Acquisition;
 import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.TimeSource;
@@ -44,7 +44,7 @@ class PollerTest {
         JdbcStore store = Stores.open(pool, new SlowTime())) {
       assertThat(store.tryAcquire(claim(key, Duration.ofMinutes(5)))).isPresent();
       JdbcTicket last = join(store, key);
-      for (int i = 0; i < Dialect.BATCH_MAX; i++) {
+      for (int i = 0; i < Protocol.BATCH_MAX; i++) {
         last = join(store, key);
       }
       JdbcTicket polled = last;

@@ -21,33 +21,15 @@ final class MariaDb extends MySql {
                   & ServerStatus.IN_TRANSACTION)
               != 0);
 
-  private static final String SET_STATEMENT = "SET STATEMENT ";
-  private static final String WITHOUT_WAITING = SET_STATEMENT + "innodb_lock_wait_timeout = 0 FOR ";
-
-  private final Sql tryLockRow = new Sql(this, WITHOUT_WAITING + CREATE_ROW);
+  private final Sql tryLockRow =
+      new Sql(this, MariaDbTexts.WITHOUT_WAITING + LockStatement.CREATE_ROW.text(texts));
 
   MariaDb(String table) {
     super(
-        table,
+        new MariaDbTexts(table),
+        new MySqlFacts(table, "information_schema.session_variables"),
         "MariaDB",
         connection -> OWN_DRIVER.isInTransaction(connection) || DRIVER.isInTransaction(connection));
-  }
-
-  @Override
-  String template(Template template) {
-    String text = super.template(template);
-    return switch (template) {
-      case UPDATE_ONE ->
-        WITHOUT_WAITING + "UPDATE {table} l SET {set} WHERE name = :key AND {condition}";
-      case ACQUIRE -> WITHOUT_WAITING + "UPDATE {table} SET " + TAKE_OR_TELL + " WHERE name = :key";
-      case HAND_OVER -> WITHOUT_WAITING + text;
-      case FIRST_OR_FAIL -> "FOR UPDATE";
-      case FIRST_UNLOCKED -> "FOR UPDATE SKIP LOCKED";
-      case FACTS ->
-        text.replace(
-            "performance_schema.session_variables", "information_schema.session_variables");
-      default -> text;
-    };
   }
 
   @Override
@@ -57,7 +39,7 @@ final class MariaDb extends MySql {
       return super.runForReport(connection, sql, values);
     } catch (SQLException e) {
       refuseUnlessLocked(sql, e, sentNanos);
-      return UNSURE;
+      return Protocol.UNSURE;
     }
   }
 
@@ -68,7 +50,7 @@ final class MariaDb extends MySql {
       return super.runForReport(connection, sql, values);
     } catch (SQLException e) {
       refuseUnlessLocked(sql, e, sentNanos);
-      return NONE;
+      return Protocol.NONE;
     }
   }
 
@@ -83,14 +65,6 @@ final class MariaDb extends MySql {
     }
   }
 
-  @Override
-  String limited(String sql, long millis) {
-    String limit = SET_STATEMENT + "lock_wait_timeout = " + seconds(millis);
-    return sql.startsWith(SET_STATEMENT)
-        ? limit + ", " + sql.substring(SET_STATEMENT.length())
-        : limit + " FOR " + sql;
-  }
-
   /**
    * Throws a failure that is not that of a statement that did not wait for a locked row. One that
    * waited for the table and reached the limit fails with the same error, and tells nothing about
@@ -100,7 +74,9 @@ final class MariaDb extends MySql {
       throws SQLException {
     long limitNanos = TimeUnit.MILLISECONDS.toNanos(waitMillis());
     boolean waited = limitNanos > 0 && System.nanoTime() - sentNanos >= limitNanos / 2;
-    if (failure.getErrorCode() != LOCK_WAIT_TIMEOUT || !sql.beginsWith(WITHOUT_WAITING) || waited) {
+    if (failure.getErrorCode() != LOCK_WAIT_TIMEOUT
+        || !sql.beginsWith(MariaDbTexts.WITHOUT_WAITING)
+        || waited) {
       throw failure;
     }
   }
@@ -108,7 +84,7 @@ final class MariaDb extends MySql {
   @Override
   public boolean tryLockRow(Connection transaction, String key) throws SQLException {
     try {
-      update(transaction, tryLockRow, Map.of("key", key));
+      tryLockRow.update(transaction, Map.of("key", key));
       return true;
     } catch (SQLException e) {
       if (e.getErrorCode() == LOCK_WAIT_TIMEOUT && !rollsBackOnTimeout(transaction)) {

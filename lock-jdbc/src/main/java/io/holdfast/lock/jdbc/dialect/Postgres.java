@@ -5,9 +5,7 @@ import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.SQLWarning;
-import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
@@ -41,15 +39,6 @@ public final class Postgres extends Dialect {
 
   private static final String COMPLETION_UNKNOWN = "40003";
 
-  /**
-   * One more column, that has the server end a session that does not commit within this time what
-   * the statement did. A shorter time that the session has already stays.
-   */
-  private static final String BOUNDED = """
-      , CASE WHEN current_setting('idle_in_transaction_session_timeout')::interval
-          NOT BETWEEN '1 ms' AND '10 s'
-        THEN set_config('idle_in_transaction_session_timeout', '10 s', true) END""";
-
   private static final Driver DRIVER = Driver.of(
       "org.postgresql.jdbc.PgConnection",
       connection -> connection.isWrapperFor(PgConnection.class)
@@ -73,166 +62,7 @@ public final class Postgres extends Dialect {
   private volatile boolean isNotified = true;
 
   Postgres(String table) {
-    super(table, "PostgreSQL", DRIVER);
-  }
-
-  @Override
-  String template(Template template) {
-    return switch (template) {
-      // Not now(), which stands still within a transaction.
-      case NOW -> "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
-      case NAME_TYPES -> "text|varchar";
-      case LATE -> "0";
-      // The collation that the script gives the column. In a table that was made differently, this
-      // is still right, but slow.
-      case NAME_BY_BYTES -> "name COLLATE \"C\"";
-      case UPDATE_ONE -> """
-          WITH mine AS (
-            SELECT name AS mine_name, {now} AS now{bounded} FROM {table} l
-            WHERE name = :key AND {condition} FOR UPDATE SKIP LOCKED
-          )
-          UPDATE {table} SET {set} FROM mine WHERE name = mine_name
-          RETURNING {reported}
-          """;
-      case REPORT -> "";
-      case ACQUIRE -> """
-          WITH taken AS ({update})
-          SELECT number FROM taken
-          UNION ALL
-          SELECT CASE WHEN expires_at > {now} THEN 1 ELSE 2 END FROM {table}
-          WHERE name = :key AND NOT EXISTS (SELECT 1 FROM taken)
-          """.replace("{update}", template(Template.UPDATE_ONE));
-      case INSERT -> """
-          INSERT INTO {row}
-          SELECT :key, :owner, now, now, now + :ttl, 0, 0, 0, :holder
-          FROM (SELECT {now} AS now) clock
-          ON CONFLICT (name) DO NOTHING
-          RETURNING number{bounded}
-          """;
-      case RELEASE -> """
-          WITH freed AS (
-            UPDATE {table}
-            SET owner = '', changed_at = CASE WHEN :hold = 0 THEN {now} ELSE changed_at END,
-              expires_at = CASE WHEN :hold = 0 THEN 0 ELSE {now} + :hold END
-            WHERE name = :key AND owner = :owner AND number = :number AND {unwanted}
-            RETURNING expires_at
-          )
-          SELECT 1,
-            CASE WHEN expires_at = 0 THEN set_config('synchronous_commit', 'off', true) END{bounded}
-          FROM freed
-          """;
-      // Locks the lock's row first, then its first waiter's row; so a waiter that leaves is either
-      // not found, or finds that it has the lock.
-      case HAND_OVER -> """
-          WITH mine AS (
-            SELECT name AS mine_name, served AS mine_served, :hold::bigint AS hold{bounded}
-            FROM {table}
-            WHERE name = :key AND {condition} FOR UPDATE SKIP LOCKED
-          ), ended AS (
-            UPDATE {table} l
-            SET owner = COALESCE(next_owner, ''), holder = COALESCE(next_holder, holder),
-              served = COALESCE(next_place, served),
-              number =
-                CASE WHEN next_place IS NULL THEN number ELSE GREATEST(number + 1, {now}) END,
-              changed_at = CASE WHEN hold = 0 THEN {now} ELSE changed_at END,
-              expires_at = CASE WHEN next_place IS NOT NULL THEN {now} + {handed}
-                WHEN hold = 0 THEN 0 ELSE {now} + hold END,
-              wanted_until =
-                CASE WHEN hold = 0 AND next_place IS NULL THEN 0 ELSE wanted_until END
-            FROM mine LEFT JOIN LATERAL (
-              SELECT a.place AS next_place, a.owner AS next_owner, a.holder AS next_holder,
-                a.inbox AS next_inbox
-              FROM {waiters} a
-              WHERE a.name = mine_name AND a.place > mine_served AND hold = 0
-                AND {alive waiter}
-              ORDER BY a.place LIMIT 1 {first}
-            ) next ON true
-            WHERE l.name = mine_name
-            RETURNING next_owner, next_inbox, number, expires_at
-          )
-          SELECT 1,
-            CASE WHEN :notify = 1 AND next_inbox IS NOT NULL
-              THEN pg_notify('holdfast_' || next_inbox,
-                next_owner || ' ' || number || ' ' || expires_at)::text END,
-            CASE WHEN {forgettable} AND expires_at = 0
-              THEN set_config('synchronous_commit', 'off', true) END
-          FROM ended
-          """;
-      case FIRST_OR_FAIL -> "FOR UPDATE NOWAIT";
-      case FIRST_UNLOCKED -> "FOR UPDATE SKIP LOCKED";
-      case JOIN -> """
-          WITH mine AS (
-            SELECT name AS mine_name FROM {table}
-            WHERE name = :key AND {to be announced} FOR UPDATE SKIP LOCKED
-          ), announced AS (
-            UPDATE {table} SET wanted_until = {now} + {alive} FROM mine WHERE name = mine_name
-          )
-          INSERT INTO {waiters} (name, owner, alive_until, holder, inbox)
-          VALUES (:key, :owner, {now} + {alive}, :holder, NULLIF(:inbox, '')) RETURNING place{bounded}
-          """;
-      case SCHEMA -> """
-          SELECT quote_ident(COALESCE((
-            SELECT n.nspname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-            WHERE c.oid = to_regclass('{table}')), current_schema()))
-          """;
-      case ON_CONFLICT -> "ON CONFLICT (name) DO NOTHING";
-      case UNLOCKED ->
-        "SELECT name AS mine_name{bounded} FROM {table} WHERE {where} FOR UPDATE SKIP LOCKED";
-      case UPDATE_UNLOCKED -> """
-          WITH mine AS ({unlocked}) UPDATE {table} SET {set} FROM mine WHERE name = mine_name
-          """;
-      case DELETE_UNLOCKED -> """
-          WITH mine AS ({unlocked}) DELETE FROM {table} USING mine WHERE name = mine_name
-          """;
-      case FACTS -> """
-          version() AS holdfast_version, current_setting('server_encoding') AS holdfast_encoding,
-          current_setting('synchronous_commit') AS holdfast_synchronous_commit,
-          current_setting('fsync') AS holdfast_fsync,
-          (SELECT relpersistence = 'p' FROM pg_class WHERE oid = to_regclass('{table}'))
-            AS holdfast_kept
-          """;
-      case OWN_SCHEMA -> "current_schema()";
-      case VERSION -> "l.name = '" + VERSION_KEY + "'";
-      case TRY_WAITING -> """
-          WITH joined AS (
-            INSERT INTO {waiters} (name, owner, alive_until, holder)
-            SELECT :key, :owner, 0, :holder WHERE FALSE
-          ), alive AS (UPDATE {waiters} SET alive_until = 0 WHERE FALSE)
-          DELETE FROM {waiters} WHERE FALSE
-          """;
-      case UNIQUE_KEYS -> """
-          SELECT count(*) FROM pg_index i
-          JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]
-          WHERE i.indrelid = '{table}'::regclass AND i.indisunique AND i.indisvalid
-            AND i.indnkeyatts = 1 AND i.indpred IS NULL AND a.attname = 'name'
-          """;
-    };
-  }
-
-  /** Reads the clock once, so that what is stored agrees with what is reported. */
-  @Override
-  Sql updateOne(Template template, String condition, String set, String reported) {
-    return super.updateOne(
-        template, condition, set.replace("{now}", "now"), reported.replace("{now}", "now"));
-  }
-
-  @Override
-  String bounded() {
-    return BOUNDED;
-  }
-
-  /**
-   * Sets the limit for the transaction of this request. The statement itself could not, since it
-   * locks the table before it runs.
-   */
-  @Override
-  String limited(String sql, long millis) {
-    return "SELECT set_config('lock_timeout', '" + millis + "', true); " + sql;
-  }
-
-  @Override
-  boolean limitsInFront() {
-    return true;
+    super(new PostgresTexts(table), new PostgresFacts(table), "PostgreSQL", DRIVER);
   }
 
   @Override
@@ -243,41 +73,6 @@ public final class Postgres extends Dialect {
   /** Has no hand-over to this client notified from now on. */
   public void leaveUnnotified() {
     isNotified = false;
-  }
-
-  /**
-   * Looks at what the server says of its version: from a look-alike, the driver gets the version of
-   * PostgreSQL that it claims to be compatible with.
-   */
-  @Override
-  public void checkServer(ResultSet answer) throws SQLException {
-    LookAlikes.refuse(answer.getString("holdfast_version"));
-    String encoding = answer.getString("holdfast_encoding");
-    if (!encoding.equals("UTF8") && !encoding.equals("SQL_ASCII")) {
-      throw new IllegalStateException(
-          ("The database's encoding is %s, which can't hold every" + " lock name; it must be UTF8")
-              .formatted(encoding));
-    }
-  }
-
-  @Override
-  public List<String> risks(ResultSet answer) throws SQLException {
-    List<String> risks = new ArrayList<>();
-    if (answer.getString("holdfast_synchronous_commit").equals("off")) {
-      risks.add("synchronous_commit=off, by any crash of the server");
-    }
-    if (answer.getString("holdfast_fsync").equals("off")) {
-      risks.add("fsync=off, by a crash of the server's machine");
-    }
-    return risks;
-  }
-
-  @Override
-  public @Nullable String flaw(ResultSet answer) throws SQLException {
-    return answer.getBoolean("holdfast_kept")
-        ? super.flaw(answer)
-        : "a crash of the server would empty it, since it is UNLOGGED (or temporary): ALTER TABLE "
-            + table() + " SET LOGGED";
   }
 
   /**
@@ -312,22 +107,23 @@ public final class Postgres extends Dialect {
 
   /** Returns the id of the server process of this connection. */
   public long backendProcess(Connection connection) throws SQLException {
-    return query(connection, new Sql(this, "SELECT pg_backend_pid()"), Map.of());
+    return new Sql(this, "SELECT pg_backend_pid()").first(connection, Map.of());
   }
 
   /** Sends a notification to this client; returns true. */
   public boolean notify(Connection connection, String payload) throws SQLException {
-    return query(connection, notify, Map.of("channel", channel(), "payload", payload)) != NONE;
+    return notify.first(connection, Map.of("channel", channel(), "payload", payload))
+        != Protocol.NONE;
   }
 
   @Override
   public void lockRow(Connection transaction, String key) throws SQLException {
     Map<String, ?> values = ofRow(key);
-    while (update(transaction, touchRow, values) == 0) {
+    while (sql(LockStatement.TOUCH_ROW).update(transaction, values) == 0) {
       // Rows are inserted under an advisory lock, so that tryLockRow can tell whether another
       // transaction is inserting this one, without waiting for it.
-      if (query(transaction, lockCreation, values) != NONE
-          && update(transaction, createRow, values) > 0) {
+      if (lockCreation.first(transaction, values) != Protocol.NONE
+          && sql(LockStatement.CREATE_ROW).update(transaction, values) > 0) {
         return;
       }
     }
@@ -340,12 +136,12 @@ public final class Postgres extends Dialect {
   @Override
   public boolean tryLockRow(Connection transaction, String key) throws SQLException {
     Map<String, ?> values = ofRow(key);
-    while (update(transaction, tryLockRow, values) == 0) {
-      if (query(transaction, selectRow, values) != NONE
-          || query(transaction, tryLockCreation, values) == NONE) {
+    while (tryLockRow.update(transaction, values) == 0) {
+      if (selectRow.first(transaction, values) != Protocol.NONE
+          || tryLockCreation.first(transaction, values) == Protocol.NONE) {
         return false;
       }
-      if (update(transaction, createRow, values) > 0) {
+      if (sql(LockStatement.CREATE_ROW).update(transaction, values) > 0) {
         return true;
       }
     }
@@ -367,7 +163,7 @@ public final class Postgres extends Dialect {
     Map<String, Object> all = new HashMap<>(values);
     all.put("notify", 1L);
     try {
-      boolean ended = query(connection, sql, all) != NONE;
+      boolean ended = sql.first(connection, all) != Protocol.NONE;
       if (!connection.getAutoCommit()) {
         connection.commit();
       }
@@ -380,7 +176,7 @@ public final class Postgres extends Dialect {
         connection.rollback();
       }
       all.put("notify", 0L);
-      return query(connection, sql, all) != NONE;
+      return sql.first(connection, all) != Protocol.NONE;
     }
   }
 
@@ -390,7 +186,8 @@ public final class Postgres extends Dialect {
    */
   @Override
   public Failure failure(SQLException e) {
-    if (!hasClass(e, "") || hasClass(e, "08", "40003", "57P", "58", "99", "F0", "XX", "00")) {
+    if (!Failure.hasState(e, "")
+        || Failure.hasState(e, "08", "40003", "57P", "58", "99", "F0", "XX", "00")) {
       return Failure.UNKNOWN;
     }
     return switch (e.getSQLState()) {

@@ -30,6 +30,9 @@ public record Row(
     long served,
     String holder) {
 
+  /** More than places can differ that several nodes of a cluster give out at the same time. */
+  private static final long PLACES_OF_A_CLUSTER = 1_000;
+
   /** The columns of a query of rows {@code l}, in the order of the components. */
   static final String COLUMNS = "l.name, l.owner, l.number, {now} - l.changed_at, l.changed_at,"
       + " l.expires_at - {now}, l.wanted_until - {now}, l.served, l.holder";
@@ -49,7 +52,7 @@ public record Row(
   }
 
   private static long believed(long wantedMicros) {
-    return wantedMicros > Dialect.BELIEVED_MICROS ? 0 : wantedMicros;
+    return wantedMicros > Protocol.BELIEVED_MICROS ? 0 : wantedMicros;
   }
 
   /** Returns the database's clock when the row was read, in microseconds since 1970. */
@@ -77,5 +80,16 @@ public record Row(
    */
   public boolean isOf(StoredClaim claim, long grantNumber) {
     return number == grantNumber && owner.equals(claim.owner());
+  }
+
+  /**
+   * Whether the counter of places was set back (by TRUNCATE or RESTART IDENTITY, or on a replica
+   * that did not get it). For a long time, nobody who joins would then be in the line. A place that
+   * is only a little lower proves nothing: other nodes of a cluster give out such places.
+   *
+   * @param place that of a waiter that is not in the line, and whose turn can't be over
+   */
+  public boolean isSetBack(long place) {
+    return served - place > PLACES_OF_A_CLUSTER;
   }
 }

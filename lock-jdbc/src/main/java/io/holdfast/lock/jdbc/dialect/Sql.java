@@ -47,15 +47,10 @@ final class Sql {
     this(dialect, template, false);
   }
 
-  private Sql(Dialect dialect, String template, boolean ofUser) {
+  Sql(Dialect dialect, String template, boolean ofUser) {
     this.dialect = dialect;
-    this.template = template;
+    this.template = template.strip();
     this.ofUser = ofUser;
-  }
-
-  /** Returns a statement that runs in a user's transaction. */
-  static Sql ofUser(Dialect dialect, String template) {
-    return new Sql(dialect, template, true);
   }
 
   /**
@@ -81,13 +76,9 @@ final class Sql {
     T read(ResultSet result) throws SQLException;
   }
 
-  /** Returns this statement with a text in place of this name in braces. */
-  Sql with(String name, String text) {
-    return new Sql(dialect, template.replace('{' + name + '}', text), ofUser);
-  }
-
   /** Runs the statement, which returns rows, and reads them. */
-  <T> T query(Connection connection, Map<String, ?> values, Reader<T> reader) throws SQLException {
+  private <T> T query(Connection connection, Map<String, ?> values, Reader<T> reader)
+      throws SQLException {
     Text text = text(connection, values);
     try (PreparedStatement statement =
             prepare(connection, text, Statement.NO_GENERATED_KEYS, values);
@@ -95,6 +86,23 @@ final class Sql {
       dialect.checkKept(statement::getWarnings);
       return reader.read(result);
     }
+  }
+
+  /** Runs the statement, and returns the first column, or {@link Protocol#NONE} without a row. */
+  long first(Connection connection, Map<String, ?> values) throws SQLException {
+    return query(connection, values, result -> result.next() ? result.getLong(1) : Protocol.NONE);
+  }
+
+  /** @param reader reads one row */
+  <T> List<T> rows(Connection connection, Map<String, ?> values, Reader<T> reader)
+      throws SQLException {
+    return query(connection, values, result -> {
+      List<T> rows = new ArrayList<>();
+      while (result.next()) {
+        rows.add(reader.read(result));
+      }
+      return rows;
+    });
   }
 
   /** Executes a text that does not look like a query, or is not the first in its request. */
@@ -108,7 +116,7 @@ final class Sql {
   /** Returns whether the last result has rows. */
   private boolean executeToLast(PreparedStatement statement) throws SQLException {
     boolean hasRows = statement.execute();
-    return dialect.limitsInFront() ? statement.getMoreResults() : hasRows;
+    return dialect.texts.limitsInFront() ? statement.getMoreResults() : hasRows;
   }
 
   /** Runs the statement, and returns the number of rows that the driver counts. */
@@ -132,13 +140,13 @@ final class Sql {
 
   /**
    * Runs the statement, which is no query, and returns the key that the server generated;
-   * {@link Dialect#NONE} if it changed no row.
+   * {@link Protocol#NONE} if it changed no row.
    */
   long generatedKey(Connection connection, Map<String, ?> values) throws SQLException {
     try (PreparedStatement statement =
         prepare(connection, text(connection, values), Statement.RETURN_GENERATED_KEYS, values)) {
       if (statement.executeUpdate() == 0) {
-        return Dialect.NONE;
+        return Protocol.NONE;
       }
       try (ResultSet keys = statement.getGeneratedKeys()) {
         if (!keys.next()) {
@@ -213,14 +221,13 @@ final class Sql {
   private Text build(Form form) {
     String list = String.join(",", Collections.nCopies(form.listSize(), "?"));
     List<String> parameters = new ArrayList<>();
-    Matcher matcher = PARAMETER.matcher(
-        dialect.fill(template).replace("{bounded}", form.explicit() ? dialect.bounded() : ""));
+    Matcher matcher = PARAMETER.matcher(dialect.texts.fill(template, form.explicit()));
     String sql = matcher.replaceAll(match -> {
       parameters.add(match.group(1));
       return LISTS.contains(match.group(1)) ? list : "?";
     });
     boolean isLimited = form.waitMillis() > 0;
-    String text = isLimited ? dialect.limited(sql, form.waitMillis()) : sql;
+    String text = isLimited ? dialect.texts.limited(sql, form.waitMillis()) : sql;
     return new Text(text, isLimited, form.listSize(), parameters);
   }
 }

@@ -2,7 +2,7 @@ package io.holdfast.lock.jdbc.dialect;
 
 /**
  * The SQL texts that each database spells in its own way. In them, {@code {table}} and its like are
- * filled in by {@link Dialect#fill}, and {@code :owner} and its like are parameters of {@link Sql}.
+ * filled in by {@link Texts#fill}, and {@code :owner} and its like are parameters of {@link Sql}.
  * The methods of {@link Dialect} say what the statements do.
  */
 enum Template {
@@ -19,9 +19,6 @@ enum Template {
    */
   LATE,
 
-  /** The pattern of the types, as the driver calls them, that distinguish all names. */
-  NAME_TYPES,
-
   /** The expression for the column of names, compared and sorted byte by byte. */
   NAME_BY_BYTES,
 
@@ -36,7 +33,7 @@ enum Template {
 
   /**
    * Does {@link #UPDATE_ONE} to take a lock. If it does not take it, and there is a row, reports
-   * {@link Dialect#TAKEN} or {@link Dialect#UNSURE}, and may set {@code wanted_until} to
+   * {@link Protocol#TAKEN} or {@link Protocol#UNSURE}, and may set {@code wanted_until} to
    * {@code {wanted}}.
    */
   ACQUIRE,
@@ -58,10 +55,7 @@ enum Template {
   /** Adds a waiter, and announces that somebody waits, unless {@link #ACQUIRE} does. */
   JOIN,
 
-  /** Asks for the table's schema, as it is put into statements; null if there is none. */
-  SCHEMA,
-
-  /** The clause that says what {@link Dialect#CREATE_ROW} does if there is such a row. */
+  /** The clause that says what {@link LockStatement#CREATE_ROW} does if there is such a row. */
   ON_CONFLICT,
 
   /** A query that locks the rows that match {@code {where}} and are not locked. */
@@ -72,18 +66,6 @@ enum Template {
 
   /** Deletes the rows of {@link #UNLOCKED}. */
   DELETE_UNLOCKED,
-
-  /** The columns with what must be known of the server. */
-  FACTS,
-
-  /** The condition for the row {@code l} of {@link Dialect#VERSION_KEY}. */
-  VERSION,
-
-  /** The session's own schema, as the catalog has it. */
-  OWN_SCHEMA,
-
-  /** Counts the unique keys on the name alone of the table {@code {in table}}. */
-  UNIQUE_KEYS,
 
   /** Needs all rights on the table of waiters, and changes nothing. */
   TRY_WAITING

@@ -1,0 +1,118 @@
+package io.holdfast.lock.jdbc.dialect;
+
+import java.util.concurrent.TimeUnit;
+
+/** The texts for MySQL. */
+sealed class MySqlTexts extends Texts permits MariaDbTexts {
+  /** The beginning of a comment with hints for the server. */
+  private static final String HINT = "/*+ ";
+
+  /**
+   * The assignments by which a claim takes a lock for which the condition holds; any other row is
+   * only announced to. They are made from left to right, so what the condition reads comes last.
+   */
+  static final String TAKE_OR_TELL = """
+      number = CASE WHEN {condition} THEN LAST_INSERT_ID(GREATEST(number + 1, {now}))
+          WHEN LAST_INSERT_ID(IF(expires_at > {now}, 1, 2)) THEN number END,
+        owner = IF({condition}, :owner, owner), holder = IF({condition}, :holder, holder),
+        changed_at = IF({condition}, {now}, changed_at), wanted_until = {wanted},
+        expires_at = IF({condition}, {now} + :ttl, expires_at)""";
+
+  MySqlTexts(String table) {
+    super(table);
+  }
+
+  @Override
+  String template(Template template) {
+    return switch (template) {
+      case NOW -> "TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))";
+      // UTC_TIMESTAMP stands still from the beginning of the statement, which may have waited for
+      // the table since (for a DDL statement, or a backup).
+      case LATE -> "GREATEST(0, TIMESTAMPDIFF(MICROSECOND, NOW(6), SYSDATE(6)))";
+      case NAME_BY_BYTES -> "name";
+      // The inner query locks the row, or passes over it.
+      case UPDATE_ONE -> """
+          UPDATE {table} SET {set} WHERE name = (SELECT name FROM (
+            SELECT name FROM {table} l WHERE name = :key AND {condition}
+            FOR UPDATE SKIP LOCKED) mine)
+          """;
+      case REPORT -> "LAST_INSERT_ID";
+      case ACQUIRE -> """
+          UPDATE {table} SET {take} WHERE name = (SELECT name FROM (
+            SELECT name FROM {table} WHERE name = :key FOR UPDATE NOWAIT) mine)
+          """.replace("{take}", TAKE_OR_TELL);
+      case INSERT -> """
+          INSERT INTO {row}
+          VALUES (:key, :owner, LAST_INSERT_ID({now}), {now}, {now} + :ttl, 0, 0, 0, :holder)
+          """;
+      case RELEASE ->
+        template(Template.UPDATE_ONE)
+            .replace("{condition}", "owner = :owner AND number = :number AND {unwanted}")
+            .replace("{set}", """
+                owner = '', changed_at = IF(:hold = 0, {now}, changed_at),
+                expires_at = IF(:hold = 0, 0, {now} + :hold)
+                """);
+      // The inner queries lock the lock's row before its first waiter's row, and no other's; so a
+      // waiter that leaves is either not found, or finds that it has the lock. No assignment reads
+      // what another one writes, since their order is not defined. The limits keep the inner
+      // queries from being merged into the update, which would wait for locked rows.
+      case HAND_OVER -> """
+          UPDATE (
+            SELECT name AS mine_name FROM {table} WHERE name = :key AND {condition}
+            LIMIT 1 FOR UPDATE SKIP LOCKED
+          ) mine LEFT JOIN (
+            SELECT a.place AS next_place, a.owner AS next_owner, a.holder AS next_holder
+            FROM {table} b STRAIGHT_JOIN {waiters} a ON a.name = b.name AND a.place > b.served
+            WHERE b.name = :key AND :hold = 0 AND {alive waiter}
+            ORDER BY a.place LIMIT 1 {first}
+          ) next ON TRUE STRAIGHT_JOIN {table} ON name = mine_name
+          SET owner = COALESCE(next_owner, ''), holder = COALESCE(next_holder, holder),
+            served = COALESCE(next_place, served),
+            number = IF(next_place IS NULL, number, GREATEST(number + 1, {now})),
+            changed_at = IF(:hold = 0, {now}, changed_at),
+            expires_at = IF(next_place IS NULL, IF(:hold = 0, 0, {now} + :hold), {now} + {handed}),
+            wanted_until = IF(:hold = 0 AND next_place IS NULL, 0, wanted_until)
+          """;
+      case FIRST_OR_FAIL -> "FOR UPDATE OF b SKIP LOCKED FOR UPDATE OF a NOWAIT";
+      case FIRST_UNLOCKED -> "FOR UPDATE OF b SKIP LOCKED FOR UPDATE OF a SKIP LOCKED";
+      case JOIN -> """
+          INSERT INTO {waiters} (name, owner, alive_until, holder)
+          VALUES (:key, :owner, {now} + {alive}, :holder)
+          """;
+      // Locks the row if it is there. Takes no gap lock, which two transactions could hold at once.
+      case ON_CONFLICT ->
+        "ON DUPLICATE KEY UPDATE guarded = {table}.guarded + 1, changed_at = {now}";
+      case UNLOCKED -> """
+          SELECT name AS mine_name FROM {table} FORCE INDEX (PRIMARY)
+          WHERE {where} FOR UPDATE SKIP LOCKED
+          """;
+      // Without NO_MERGE, the derived table is merged into the update, which then waits for locked
+      // rows.
+      case UPDATE_UNLOCKED -> """
+          UPDATE /*+ NO_MERGE(mine) */ ({unlocked}) mine
+          STRAIGHT_JOIN {table} ON name = mine_name SET {set}
+          """;
+      case DELETE_UNLOCKED -> """
+          DELETE /*+ NO_MERGE(mine) */ {table} FROM ({unlocked}) mine
+          STRAIGHT_JOIN {table} ON name = mine_name
+          """;
+      case TRY_WAITING -> """
+          INSERT INTO {waiters} (name, owner, alive_until, holder)
+          SELECT name, owner, 0, holder FROM {waiters} WHERE FALSE
+          ON DUPLICATE KEY UPDATE alive_until = 0
+          """;
+    };
+  }
+
+  /** Limits the wait by a hint of the statement, in whole seconds. */
+  @Override
+  String limited(String sql, long millis) {
+    String hint = "/*+ SET_VAR(lock_wait_timeout=" + seconds(millis) + ") ";
+    // Only the first comment with hints counts.
+    return sql.contains(HINT) ? sql.replace(HINT, hint) : sql.replaceFirst(" ", " " + hint + "*/ ");
+  }
+
+  static long seconds(long millis) {
+    return Math.max(1, TimeUnit.MILLISECONDS.toSeconds(millis));
+  }
+}

@@ -1,0 +1,115 @@
+package io.holdfast.lock.jdbc.dialect;
+
+import java.util.Locale;
+import java.util.Map;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * The SQL texts of one kind of database, for one table of locks and one of waiters: what it spells
+ * in its own way, and the parts that all databases share.
+ */
+abstract class Texts {
+  /** The form of a part of a text. */
+  private static final Pattern PART = Pattern.compile("\\{([a-z ]+)}");
+
+  /** The most names that one statement of a listing reads, so that each statement is short. */
+  static final int PAGE = 10_000;
+
+  final String table;
+  private final Map<String, String> shared;
+
+  Texts(String table) {
+    this.table = table;
+    shared = Map.ofEntries(
+        Map.entry("table", table),
+        Map.entry("waiters", waiters(table)),
+        Map.entry("columns", Row.COLUMNS),
+        Map.entry(
+            "row",
+            "{table}"
+                + " (name, owner, number, changed_at, expires_at, wanted_until, served, guarded, holder)"),
+        // The waiters a in the line of lock l.
+        Map.entry(
+            "line",
+            "FROM {waiters} a WHERE a.name = l.name AND a.place > l.served AND {alive waiter}"),
+        Map.entry("alive waiter", "a.alive_until BETWEEN {now} AND {now} + {believed}"),
+        // With one look at the clock: MySQL's driver would prepare a text of more than 2,048
+        // characters each time that it is used.
+        Map.entry("unwanted", "wanted_until - {now} NOT BETWEEN 0 AND {believed}"),
+        Map.entry(
+            "to be announced",
+            "expires_at > {now}"
+                + " AND wanted_until - {now} NOT BETWEEN {announced} AND {believed}"),
+        // Not used for this time. Never true of the version's row, whose changed_at is 0.
+        Map.entry(
+            "unused",
+            "changed_at > 0 AND changed_at < {now} - :unused AND expires_at < {now} - :unused"
+                + " AND wanted_until < {now}"),
+        Map.entry("alive", String.valueOf(Protocol.ALIVE_MICROS)),
+        Map.entry("announced", String.valueOf(Protocol.ANNOUNCED_MICROS_MIN)),
+        Map.entry("deleted after", String.valueOf(Protocol.DELETED_AFTER_MICROS)),
+        Map.entry("believed", String.valueOf(Protocol.BELIEVED_MICROS)),
+        Map.entry("handed", String.valueOf(Protocol.HANDED_OVER_MICROS)),
+        Map.entry("page", String.valueOf(PAGE)),
+        Map.entry("batch", String.valueOf(Protocol.BATCH_MAX)));
+  }
+
+  /** Returns the name of the table of waiters beside a table of locks. */
+  static String waiters(String table) {
+    return table + "_waiter";
+  }
+
+  /** Returns this database's text. */
+  abstract String template(Template template);
+
+  /**
+   * Returns the text of {@link Template#UPDATE_ONE} or {@link Template#ACQUIRE} with these three
+   * parts.
+   */
+  String updateOne(Template template, String condition, String set, String reported) {
+    return template(template)
+        .replace("{set}", set)
+        .replace("{condition}", condition)
+        .replace("{reported}", reported);
+  }
+
+  /**
+   * Returns one more column, with a comma, that has the server end the transaction if its client
+   * does not commit soon; empty if the database can't do that in a statement.
+   */
+  String bounded() {
+    return "";
+  }
+
+  /** Returns a statement whose wait for what other sessions have locked the server limits. */
+  String limited(String sql, long millis) {
+    return sql;
+  }
+
+  /** Whether the limit is a statement of its own, in front of the other. */
+  boolean limitsInFront() {
+    return false;
+  }
+
+  /**
+   * Fills in the parts of a text, each named in braces, and theirs. What is left are parameters.
+   *
+   * @param explicit whether the statement waits for a commit
+   */
+  final String fill(String text, boolean explicit) {
+    return PART.matcher(text)
+        .replaceAll(
+            part -> Matcher.quoteReplacement(fill(part(part.group(1), explicit), explicit)));
+  }
+
+  private String part(String name, boolean explicit) {
+    if (name.equals("bounded")) {
+      return explicit ? bounded() : "";
+    }
+    String text = shared.get(name);
+    return text != null
+        ? text
+        : template(Template.valueOf(name.toUpperCase(Locale.ROOT).replace(' ', '_')));
+  }
+}
