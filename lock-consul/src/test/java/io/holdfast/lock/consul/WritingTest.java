@@ -69,6 +69,14 @@ class WritingTest {
   }
 
   @Test
+  void aMarkOfALaterVersionIsAnAttemptWithItsTtl() {
+    Mark mark = Mark.parse("reader 5000 7 2026-11-22T08:00:00Z of a later version");
+    assertThat(mark.released()).isFalse();
+    assertThat(mark.millis()).isEqualTo(5_000);
+    assertThat(mark.overIndex()).isEqualTo(7);
+  }
+
+  @Test
   void aLeaseThatNoSessionCanHaveIsRefusedWithoutARequest() throws StoreException {
     StoreSettings settings =
         new StoreSettings("unused", Duration.ofSeconds(5), TimeSource.system(), PlainStore.UNHEARD);

@@ -40,8 +40,12 @@ if not is_taken(last) then
     leave(owner)
     return grant(last, owner, ttl, ARGV[3], holder)
   end
-  hand_over(last, waiter)
-  last = last_grant()
+  if waiter.owner then
+    hand_over(last, waiter)
+    last = last_grant()
+  else
+    last.left = redis.call('PTTL', KEYS[1])
+  end
 end
 
 if ARGV[5] then

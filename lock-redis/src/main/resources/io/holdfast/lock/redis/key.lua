@@ -9,6 +9,8 @@
 --   Behind it the line, in the order of joining:
 --     owner id '|' alive until (ms) '|' turn (ms) '|' poll '|' channel '|' holder
 --   What turn and poll are: see acquire.lua.
+--   An entry that can't be read is one of a later version. It is left alone, and blocks: as the
+--   first it keeps the lock taken while the key lives; in line, its place counts as alive.
 --
 -- The key outlives the grant by what is "kept", so that the number is not forgotten at once. With
 -- more than that left, the holder may renew and write. With less, another may take the lock. With

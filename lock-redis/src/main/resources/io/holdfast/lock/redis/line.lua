@@ -18,6 +18,10 @@ local function last_grant()
   end
   local owner, state, number, kept, holder =
     string.match(value, '^([%-%x]+)|(%a)|(%d+)|(%d+)|(.*)$')
+  if not owner then
+    return {owner = '', state = '', number = '0', kept = 0, holder = value,
+      left = math.max(0, redis.call('PTTL', KEYS[1]))}
+  end
   return {
     owner = owner,
     state = state,
@@ -58,8 +62,9 @@ local function grant(last, owner, ttl, kept, holder)
   return tonumber(number)
 end
 
--- The first in line that still lives; those before it are dropped. Nil: there is none, or none
--- among the first PLACES_LOOKED_AT_MAX; a living one behind them is found at a later call.
+-- The first in line that still lives; those before it are dropped. Without an owner: it is of a
+-- later version, and takes the lock by itself. Nil: there is none, or none among the first
+-- PLACES_LOOKED_AT_MAX; a living one behind them is found at a later call.
 local function first()
   local now = now_millis()
   for _ = 1, PLACES_LOOKED_AT_MAX do
@@ -69,7 +74,7 @@ local function first()
     end
     local owner, alive, turn, poll, channel, holder =
       string.match(place, '^(%x+)|(%d+)|(%d+)|(%d+)|([^|]*)|(.*)$')
-    if owner and tonumber(alive) > now then
+    if not owner or tonumber(alive) > now then
       return {owner = owner, turn = turn, poll = poll, channel = channel, holder = holder}
     end
     redis.call('LREM', KEYS[1], 1, place)
@@ -125,7 +130,7 @@ end
 -- Ends the last grant: the lock goes to the first in line, or is free.
 local function free(last)
   local waiter = first()
-  if waiter then
+  if waiter and waiter.owner then
     hand_over(last, waiter)
   else
     redis.call('PEXPIRE', KEYS[1], last.kept)

@@ -16,7 +16,10 @@ if not value or string.sub(value, 1, 1) == '-' then
 end
 local owner, state, number, kept, holder =
   string.match(value, '^(%x+)|(%a)|(%d+)|(%d+)|(.*)$')
-local left = kept and redis.call('PTTL', KEYS[1]) - kept or -1
+if not kept then
+  owner, state, number, kept, holder = '', 'h', '1', 0, value
+end
+local left = redis.call('PTTL', KEYS[1]) - kept
 if left < 0 then
   return nil
 end
@@ -25,7 +28,8 @@ if found[2] then
   local clock = redis.call('TIME')
   local now = clock[1] * 1000 + clock[2] / 1000
   for i = 2, #found do
-    if tonumber(string.match(found[i], '^%x+|(%d+)|')) > now then
+    local alive = string.match(found[i], '^%x+|(%d+)|')
+    if not alive or tonumber(alive) > now then
       waiting = waiting + 1
     end
   end

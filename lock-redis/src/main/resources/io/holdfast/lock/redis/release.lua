@@ -21,7 +21,7 @@ end
 redis.call('PEXPIRE', KEYS[1], ARGV[2] + last.kept)
 redis.call('LSET', KEYS[1], 0, text(last.owner, 'r', last.number, last.kept, last.holder))
 local waiter = first()
-if waiter then
+if waiter and waiter.owner then
   tell(waiter, 0)
 end
 return 1

@@ -9,6 +9,7 @@ import io.holdfast.lock.LockClient;
 import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockKey;
+import io.holdfast.lock.spi.LockKind;
 import io.holdfast.lock.spi.LockStore;
 import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.Renewal;
@@ -111,6 +112,40 @@ class LineTest {
     assertThat(third.release(last, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
     assertThat(redis.keys("*{" + key.name() + "}*")).containsOnly(Stored.keyOf(key));
     assertThat(Stored.isTaken(redis, Stored.keyOf(key))).isFalse();
+  }
+
+  @Test
+  void aPlaceOfALaterVersionIsLeftAloneAndWhoStandsBehindItWaits() throws Exception {
+    LockKey key = Stores.freshKey();
+    String place = "r" + "a".repeat(32) + "|of a later version";
+    Grant held = first.tryAcquire(Stores.claim(key)).orElseThrow();
+    redis.rpush(Stored.keyOf(key), place);
+    Stores.Waiter waiter = Stores.Waiter.join(second, key);
+    waiter.awaitHearing();
+    assertThat(first.list(LockKind.MUTEX, key.name(), 1))
+        .singleElement()
+        .satisfies(lock -> assertThat(lock.waiting()).hasValue(2));
+
+    assertThat(first.release(held, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
+    assertThat(third.tryAcquire(Stores.claim(key))).isEmpty();
+    Ticket.Status poll = waiter.ticket().poll();
+    assertThat(((Ticket.Waiting) poll).recheckAfter()).isPositive();
+    assertThat(redis.lrange(Stored.keyOf(key), 1, 1)).containsExactly(place);
+
+    redis.lrem(Stored.keyOf(key), 1, place); // It is done.
+    assertThat(waiter.ticket().poll()).isInstanceOf(Ticket.Granted.class);
+  }
+
+  @Test
+  void aGrantOfALaterVersionIsTakenForAsLongAsTheKeyLives() throws Exception {
+    LockKey key = Stores.freshKey();
+    redis.rpush(Stored.keyOf(key), "several|of a later version");
+    redis.pexpire(Stored.keyOf(key), 60_000);
+    assertThat(first.tryAcquire(Stores.claim(key))).isEmpty();
+    Stores.Waiter waiter = Stores.Waiter.join(second, key);
+    assertThat(waiter.ticket().poll()).isInstanceOf(Ticket.Waiting.class);
+    assertThat(first.inspect(key).orElseThrow().description()).contains("several");
+    assertThat(Stored.grant(redis, Stored.keyOf(key))).isEqualTo("several|of a later version");
   }
 
   @Tag("each-jedis")

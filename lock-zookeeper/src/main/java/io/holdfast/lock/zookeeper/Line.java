@@ -4,6 +4,8 @@ import io.holdfast.lock.spi.StoreException;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -14,8 +16,8 @@ import org.jspecify.annotations.Nullable;
  * @param marks the names of nodes that keep the lock taken for a minimum hold
  */
 record Line(List<Place> places, List<String> marks) {
-  private static final int OWNER_ID_LENGTH = 32;
-  private static final int SEQUENCE_LENGTH = 10;
+  /** The end of a sequential node's name. Before it is what made the node, of whatever version. */
+  private static final Pattern SEQUENCE = Pattern.compile("[-\\d]\\d{9}$");
 
   /**
    * The greatest sequence number that is accepted. ZooKeeper counts to 2^31 - 1 and then repeats
@@ -24,7 +26,7 @@ record Line(List<Place> places, List<String> marks) {
    */
   static final int SEQUENCE_MAX = Integer.MAX_VALUE - 1_000_000;
 
-  /** A node in the line. */
+  /** A node in the line. One of a later version has its place in the order, and blocks. */
   record Place(String name, int sequence) {}
 
   /**
@@ -48,21 +50,17 @@ record Line(List<Place> places, List<String> marks) {
   }
 
   private static Place place(String parent, String child) throws StoreException {
-    if (child.length() <= OWNER_ID_LENGTH + SEQUENCE_LENGTH
-        || child.charAt(OWNER_ID_LENGTH) != '-') {
+    Matcher sequence = SEQUENCE.matcher(child);
+    if (!sequence.find()) {
       throw StoreException.refused(
           ("There is a node that is not a lock's: %s/%s. Delete it, or give the locks a path of"
                   + " their own")
               .formatted(parent, child),
           null);
     }
-    try {
-      int sequence = Integer.parseInt(child.substring(OWNER_ID_LENGTH + 1));
-      if (sequence >= 0 && sequence <= SEQUENCE_MAX) {
-        return new Place(child, sequence);
-      }
-    } catch (NumberFormatException e) {
-      // Refused below.
+    long number = Long.parseLong(sequence.group());
+    if (number >= 0 && number <= SEQUENCE_MAX) {
+      return new Place(child, (int) number);
     }
     throw StoreException.refused(
         ("ZooKeeper's sequence numbers under %s are used up (%s). Delete that node when nobody uses"

@@ -15,6 +15,11 @@ import org.jspecify.annotations.Nullable;
 record NodeData(Duration duration, @Nullable Instant since, String holder) {
   private static final String VERSION = "holdfast 1";
 
+  /**
+   * The beginning of the first line of all versions. Later ones keep the meaning of the next two.
+   */
+  private static final String ANY_VERSION = "holdfast ";
+
   byte[] bytes() {
     String times =
         since == null ? "" + duration.toMillis() : duration.toMillis() + " " + since.toEpochMilli();
@@ -25,7 +30,7 @@ record NodeData(Duration duration, @Nullable Instant since, String holder) {
   static NodeData of(byte @Nullable [] bytes) {
     String text = bytes == null ? "" : new String(bytes, StandardCharsets.UTF_8);
     String[] lines = text.split("\n", 3);
-    if (lines.length == 3 && lines[0].equals(VERSION)) {
+    if (lines.length == 3 && lines[0].startsWith(ANY_VERSION)) {
       String[] times = lines[1].split(" ", 2);
       try {
         Duration duration = Duration.ofMillis(Long.parseLong(times[0]));

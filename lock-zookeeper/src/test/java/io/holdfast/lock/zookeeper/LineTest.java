@@ -25,7 +25,7 @@ class LineTest {
 
   @Test
   void aNumberThatOverflowedIsRefusedAndNotPutFirst() {
-    for (String overflowed : List.of("-2147483648", "2147483647", "2147483648")) {
+    for (String overflowed : List.of("-2147483648", "-000000001", "2147483647", "2147483648")) {
       assertThatExceptionOfType(StoreException.class)
           .as(overflowed)
           .isThrownBy(() -> Line.of("/p", List.of(A + "2147000000", B + overflowed)))
@@ -36,8 +36,15 @@ class LineTest {
   }
 
   @Test
+  void aNodeOfALaterVersionHasItsPlaceInTheOrder() throws StoreException {
+    Line line =
+        Line.of("/p", List.of(A + "0000000003", "read-" + B.replace('-', 's') + "0000000002"));
+    assertThat(line.places()).extracting(Line.Place::sequence).containsExactly(2, 3);
+  }
+
+  @Test
   void aNodeOfSomebodyElseIsRefused() {
-    for (String foreign : List.of("x", "lock-0000000001", A, A + "1", "")) {
+    for (String foreign : List.of("x", "lock", A, A + "1", "")) {
       assertThatExceptionOfType(StoreException.class)
           .as(foreign)
           .isThrownBy(() -> Line.of("/p", List.of(foreign)))

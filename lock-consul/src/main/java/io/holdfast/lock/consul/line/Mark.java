@@ -40,10 +40,13 @@ public record Mark(boolean released, long millis, long overIndex, String sinceTe
     return released && millis == 0;
   }
 
-  /** Reads a mark. Any other text counts as an attempt with an unknown TTL and time. */
+  /**
+   * Reads a mark. A first word of a later version counts as an attempt, whose TTL is where it is
+   * today. Any other text counts as an attempt with an unknown TTL and time.
+   */
   public static Mark parse(String text) {
     String[] words = text.split(" ", 5);
-    if (words.length == 5 && (words[0].equals(HELD) || words[0].equals(RELEASED))) {
+    if (words.length == 5) {
       try {
         long millis = Long.parseLong(words[1]);
         long overIndex = Long.parseLong(words[2]);
