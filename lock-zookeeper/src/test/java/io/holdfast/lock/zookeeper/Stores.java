@@ -30,7 +30,7 @@ import org.apache.curator.framework.CuratorFramework;
 final class Stores {
   static final Duration TTL = Duration.ofSeconds(20);
   private static final Duration STORE_TIMEOUT = Duration.ofSeconds(5);
-  private static final Duration LONG = Duration.ofSeconds(40);
+  static final Duration LONG = Duration.ofSeconds(40);
   private static final SecureRandom RANDOM = new SecureRandom();
 
   private Stores() {}
