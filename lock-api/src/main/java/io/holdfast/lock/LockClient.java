@@ -16,6 +16,10 @@ import java.util.List;
  */
 public interface LockClient extends AutoCloseable {
 
+  /** Returns the options of the locks that are got without options. No I/O. */
+  @CheckReturnValue
+  LockOptions defaultOptions();
+
   /**
    * Returns the lock of this name, with the client's default options. No I/O; the result need not
    * be closed.

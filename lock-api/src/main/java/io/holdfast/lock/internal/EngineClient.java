@@ -120,6 +120,11 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
   // Locks
 
   @Override
+  public LockOptions defaultOptions() {
+    return defaultOptions;
+  }
+
+  @Override
   public DistributedLock get(String name) {
     return new EngineLock(this, new LockKey(LockKind.MUTEX, name), 1, defaultOptions);
   }

@@ -70,10 +70,10 @@ public final class HoldfastLockProvider implements ExtensibleLockProvider {
   @Override
   public Optional<SimpleLock> lock(LockConfiguration configuration) {
     requireLength(configuration);
-    DistributedLock defaults = client.get(configuration.getName());
-    TaskTtl ttls = new TaskTtl(defaults.options().ttl());
+    TaskTtl ttls = new TaskTtl(client.defaultOptions().ttl());
     DistributedLock lock = ttls.use(
-        configuration.getLockAtMostFor(), ttl -> defaults.with(options(ttl, configuration)));
+        configuration.getLockAtMostFor(),
+        ttl -> client.get(configuration.getName(), options(ttl, configuration)));
     return lock.tryLock().map(lease -> {
       Tenure tenure = new Tenure(lease, ttls);
       tenure.last(configuration.getLockAtMostFor(), lock.options().ttl());

@@ -12,8 +12,8 @@ import org.springframework.format.datetime.standard.DurationFormatterUtils;
 
 /** The options that a {@link Locked} sets for its leases, on top of a client's default options. */
 final class LeaseSettings {
-  /** The name of a lock whose options are read; they are the same for all names. */
-  static final String SOME_NAME = "holdfast";
+  /** The name of a lock that options are tried on: the client refuses a TTL that is too short. */
+  private static final String SOME_NAME = "holdfast";
 
   private final Place place;
   private final Locked locked;
@@ -31,7 +31,7 @@ final class LeaseSettings {
 
   /** The options that all leases of the method have, accepted by the client. */
   LockOptions options(LockClient client, boolean isStage) {
-    LockOptions defaults = client.get(SOME_NAME).options();
+    LockOptions defaults = client.defaultOptions();
     Duration ttl = duration("ttl", locked.ttl()).orElse(defaults.ttl());
     boolean renewed = locked.mode() == LeaseMode.CLIENT_DEFAULT
         ? defaults.isRenewed()

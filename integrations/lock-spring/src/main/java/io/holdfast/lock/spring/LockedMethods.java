@@ -109,8 +109,8 @@ final class LockedMethods {
   private LockClient client(Place place, String beanName) {
     try {
       LockClient client = beanFactory.getBean(beanName, LockClient.class);
-      @Nullable Object lock = client.get(LeaseSettings.SOME_NAME);
-      if (lock == null) {
+      @Nullable Object options = client.defaultOptions();
+      if (options == null) {
         throw place.invalid(
             "client",
             "bean '" + beanName + "' gives no locks, as a mock does",

@@ -194,6 +194,14 @@ public abstract class NamingRules extends RuleTest {
         .isThrownBy(() -> client.get(name).with(shortRenewed).name());
   }
 
+  @Rule("L-1.4")
+  @Test
+  void aLockThatIsGotWithoutOptionsHasTheDefaultOnesOfItsClient() {
+    LockClient client = client(builder -> builder.defaultOptions(lasting()));
+    assertThat(client.defaultOptions()).isEqualTo(lasting());
+    assertThat(client.get(freshName()).options()).isEqualTo(lasting());
+  }
+
   @Rule("L-1.5")
   @Test
   void zeroOrLessWaitsNotAtAll() throws InterruptedException {

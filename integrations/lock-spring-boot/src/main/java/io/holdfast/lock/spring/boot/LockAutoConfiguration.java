@@ -112,7 +112,7 @@ public final class LockAutoConfiguration {
           "Locks are in {}; client {}, TTL {}, store timeout {}",
           store.place(),
           name == null ? "named after the host" : "'" + name + "'",
-          client.get(CLIENT).options().ttl(),
+          client.defaultOptions().ttl(),
           properties.storeTimeout());
       return client;
     }

@@ -66,7 +66,7 @@ public final class HoldfastLockRegistry implements RenewableLockRegistry {
    *     no name has, or the client's locks belong to leases ({@link Ownership#LEASE})
    */
   public HoldfastLockRegistry(LockClient client, String prefix) {
-    this(client, prefix, client.get("any").options());
+    this(client, prefix, client.defaultOptions());
   }
 
   /**
