@@ -11,6 +11,7 @@ import io.holdfast.lock.jdbc.connection.SameDatabase;
 import io.holdfast.lock.jdbc.connection.Sessions;
 import io.holdfast.lock.jdbc.dialect.Dialect;
 import io.holdfast.lock.jdbc.dialect.Postgres;
+import io.holdfast.lock.jdbc.dialect.Product;
 import io.holdfast.lock.jdbc.dialect.Protocol;
 import io.holdfast.lock.jdbc.dialect.Row;
 import io.holdfast.lock.jdbc.dialect.Standing;
@@ -139,8 +140,11 @@ final class JdbcStore implements LockStore {
   private static SameDatabase prepare(
       Lender first, Pool second, Duration timeout, String table, SchemaMode mode)
       throws StoreException {
-    Dialect dialect =
-        ask(first.lend(Deadlines.after(timeout)), second, timeout, c -> Dialect.of(c, table));
+    Dialect dialect = ask(
+        first.lend(Deadlines.after(timeout)),
+        second,
+        timeout,
+        c -> Product.of(c).dialect(table));
     Deadline deadline = Deadlines.after(timeout);
     Lent lent;
     try {
@@ -156,7 +160,8 @@ final class JdbcStore implements LockStore {
     }
     return ask(lent, second, timeout, c -> {
       Schema.Tables tables = Schema.prepare(c, dialect, mode);
-      return new SameDatabase(Dialect.of(c, tables.name()), tables.id(), SameDatabase.url(c));
+      return new SameDatabase(
+          Product.of(c).dialect(tables.name()), tables.id(), SameDatabase.url(c));
     });
   }
 

@@ -1,10 +1,13 @@
 package io.holdfast.lock.jdbc;
 
 import io.holdfast.lock.jdbc.dialect.Dialect;
+import io.holdfast.lock.jdbc.dialect.Product;
 import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.LockKind;
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 
 /**
  * Pessimistic locking: a row lock in the caller's own transaction, which ends with the transaction.
@@ -29,11 +32,13 @@ import java.sql.SQLException;
  * <p>These names are independent of the names of leases. The rows are in the same table; the first
  * use of a name inserts one in the caller's transaction.
  *
- * <p>Threads: immutable, and safe for use by any number of threads. No method commits or rolls
- * back.
+ * <p>Threads: safe for use by any number of threads. No method commits or rolls back.
  */
 public final class TransactionLock {
   private final String table;
+
+  /** The statements for each kind of database that has been met. */
+  private final Map<Product, Dialect> dialects = new ConcurrentHashMap<>();
 
   private TransactionLock(String table) {
     this.table = table;
@@ -65,7 +70,7 @@ public final class TransactionLock {
    */
   public void lock(Connection transaction, String name) throws SQLException {
     String key = key(transaction, name);
-    Dialect.of(transaction, table).lockRow(transaction, key);
+    dialect(transaction).lockRow(transaction, key);
   }
 
   /**
@@ -88,7 +93,11 @@ public final class TransactionLock {
    */
   public boolean tryLock(Connection transaction, String name) throws SQLException {
     String key = key(transaction, name);
-    return Dialect.of(transaction, table).tryLockRow(transaction, key);
+    return dialect(transaction).tryLockRow(transaction, key);
+  }
+
+  private Dialect dialect(Connection transaction) throws SQLException {
+    return dialects.computeIfAbsent(Product.of(transaction), product -> product.dialect(table));
   }
 
   private static String key(Connection transaction, String name) throws SQLException {

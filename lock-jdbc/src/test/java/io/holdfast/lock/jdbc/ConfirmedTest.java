@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.zaxxer.hikari.HikariDataSource;
 import io.holdfast.lock.jdbc.dialect.Dialect;
+import io.holdfast.lock.jdbc.dialect.Product;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.Renewal;
@@ -155,7 +156,7 @@ class ConfirmedTest {
   }
 
   private static List<String> risks(Connection connection) throws SQLException {
-    Dialect dialect = Dialect.of(connection, JdbcLocks.DEFAULT_TABLE);
+    Dialect dialect = Product.of(connection).dialect(JdbcLocks.DEFAULT_TABLE);
     try (Statement statement = connection.createStatement();
         ResultSet answer = statement.executeQuery(dialect.facts().askServer())) {
       answer.next();

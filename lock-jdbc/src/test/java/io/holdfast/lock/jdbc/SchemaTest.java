@@ -9,6 +9,7 @@ import io.holdfast.lock.LockClient;
 import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.LockStoreException;
 import io.holdfast.lock.jdbc.dialect.Dialect;
+import io.holdfast.lock.jdbc.dialect.Product;
 import java.lang.reflect.Proxy;
 import java.net.SocketTimeoutException;
 import java.sql.Connection;
@@ -88,7 +89,7 @@ class SchemaTest {
     try (HikariDataSource pool = server.pool(3);
         Connection connection = server.connect()) {
       String table = freshTable();
-      Dialect dialect = Dialect.of(connection, table);
+      Dialect dialect = Product.of(connection).dialect(table);
       for (int run = 0; run < 2; run++) {
         for (String sql : Schema.script(dialect)) {
           execute(connection, sql);

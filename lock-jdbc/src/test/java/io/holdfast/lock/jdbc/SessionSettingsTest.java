@@ -308,7 +308,7 @@ class SessionSettingsTest {
       }
       Schema.prepare(
           connection,
-          io.holdfast.lock.jdbc.dialect.Dialect.of(connection, JdbcLocks.DEFAULT_TABLE),
+          io.holdfast.lock.jdbc.dialect.Product.of(connection).dialect(JdbcLocks.DEFAULT_TABLE),
           SchemaMode.CREATE);
     }
   }

@@ -2,7 +2,6 @@ package io.holdfast.lock.jdbc.dialect;
 
 import java.nio.charset.StandardCharsets;
 import java.sql.Connection;
-import java.sql.DatabaseMetaData;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
@@ -74,37 +73,6 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
   /** Returns the name of the table of waiters. */
   public final String waiters() {
     return Texts.waiters(texts.table);
-  }
-
-  /**
-   * Returns the dialect of the database behind this connection. No I/O with the known drivers.
-   *
-   * @throws IllegalStateException the database is unknown, or only imitates a known one
-   */
-  public static Dialect of(Connection connection, String table) throws SQLException {
-    DatabaseMetaData metaData = connection.getMetaData();
-    String product = metaData.getDatabaseProductName();
-    // Behind MySQL's driver, a MariaDB server has the product name MySQL, and MariaDB in its
-    // version.
-    String description =
-        (product + " " + metaData.getDatabaseProductVersion()).toLowerCase(Locale.ROOT);
-    LookAlikes.refuse(description);
-    LookAlikes.refuseAt(metaData.getURL());
-    if (description.contains("mariadb")) {
-      return new MariaDb(table);
-    }
-    if (description.startsWith("mysql")) {
-      return new MySql(table);
-    }
-    if (description.startsWith("postgresql")) {
-      return new Postgres(table);
-    }
-    if (description.startsWith("h2")) {
-      return new H2(table);
-    }
-    throw new IllegalStateException("Holdfast does not know the database '"
-        + product
-        + "'. It knows MySQL, MariaDB, PostgreSQL and H2");
   }
 
   /** Returns the name of the database, for messages. */

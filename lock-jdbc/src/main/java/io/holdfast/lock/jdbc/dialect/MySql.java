@@ -38,8 +38,8 @@ public sealed class MySql extends Dialect permits MariaDb {
 
   /**
    * The names whose rows this process has found, with their tables; the last {@value #KNOWN_MAX}.
-   * Static, since a {@code TransactionLock} keeps no state between its calls. Can be wrong about a
-   * name that was purged since, or that is in another database's table of the same name.
+   * Static, since a {@code TransactionLock} may be made for each call. Can be wrong about a name
+   * that was purged since, or that is in another database's table of the same name.
    */
   private static final Set<String> KNOWN =
       Collections.synchronizedSet(Collections.newSetFromMap(new LinkedHashMap<>(16, 0.75f, true) {
