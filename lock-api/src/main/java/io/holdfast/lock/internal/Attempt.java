@@ -38,7 +38,9 @@ final class Attempt<T> extends Task {
    */
   private static final long LOOK_NANOS = 10_000_000_000L;
 
-  private final EngineClient client;
+  private final Parts parts;
+  private final Settlement settlement;
+  private final Questions questions;
   private final Request request;
   private final Function<Handle, T> handOut;
   private final Events.Acquiring acquiring;
@@ -73,27 +75,31 @@ final class Attempt<T> extends Task {
 
   /** @param handOut converts a handle to what the caller gets */
   Attempt(
-      EngineClient client,
+      Parts parts,
+      Settlement settlement,
+      Questions questions,
       Request request,
       Function<Handle, T> handOut,
       Events.Acquiring acquiring) {
-    this.client = client;
+    this.parts = parts;
+    this.settlement = settlement;
+    this.questions = questions;
     this.request = request;
     this.handOut = handOut;
     this.acquiring = acquiring;
     this.interrupts = new Interrupts(request.mode());
-    this.turn = new LeaderTurn(client, request, interrupts, acquiring);
+    this.turn = new LeaderTurn(parts, settlement, request, interrupts, acquiring);
   }
 
   Outcome<T> run() throws InterruptedException {
     long unused = Workers.ensureStack(SUBMIT_FRAMES);
     interrupts.check();
     try {
-      client.requireOpen(name());
+      parts.requireOpen(name());
       return acquire();
     } finally {
       try {
-        runHere(client.cleaners);
+        runHere(parts.cleaners());
       } finally {
         interrupts.restore();
       }
@@ -131,14 +137,14 @@ final class Attempt<T> extends Task {
     WaitQueue used = queue;
     if (used != null) {
       queue = null;
-      client.queues.endUse(used);
+      parts.queues().endUse(used);
     }
   }
 
   private void giveBackHandle() {
     Handle unwanted = handle;
     if (unwanted != null) {
-      client.settlement.giveBack(unwanted);
+      settlement.giveBack(unwanted);
       handle = null;
     }
   }
@@ -147,7 +153,7 @@ final class Attempt<T> extends Task {
     while (true) {
       WaitQueue used = queue;
       if (used == null) {
-        used = client.queues.use(request.key());
+        used = parts.queues().use(request.key());
         queue = used;
       }
       // Stored before it enters: wherever this thread fails, `work` finds here what it was given.
@@ -218,7 +224,7 @@ final class Attempt<T> extends Task {
       interrupts.check();
       return got.isHeld() && used.holds().receive(got.hold());
     }
-    if (!client.questions.settle(got.hold().grant())) {
+    if (!questions.settle(got.hold().grant())) {
       throw got.hold().lostException();
     }
     return used.holds().receive(got.hold());
@@ -233,11 +239,11 @@ final class Attempt<T> extends Task {
 
   /** Waits in the wait queue for news. What the news brings must still be taken. */
   private Waiter.News awaitNews(WaitQueue used, Waiter place) throws InterruptedException {
-    Clocks time = client.time;
+    Clocks time = parts.time();
     WaitMode mode = request.mode();
     long untilNanos = mode.waits() ? mode.untilNanos() : time.nanos();
     // After its own time the waiter waits for the leader's answer, up to one store timeout.
-    long graceEndsNanos = untilNanos + client.storeTimeoutNanos();
+    long graceEndsNanos = untilNanos + parts.storeTimeoutNanos();
     while (true) {
       Waiter.News news = place.news();
       if (news != null) {

@@ -33,9 +33,8 @@ final class ClientClosing {
   /** The number of threads that release leases, besides the closing one. */
   private static final int HELPERS = 3;
 
-  private final EngineClient client;
+  private final Parts parts;
   private final AtomicBoolean running = new AtomicBoolean();
-  private volatile boolean begun;
 
   /** Allocated in advance, since the heap may be full by then. */
   private final List<Runnable> steps;
@@ -51,39 +50,35 @@ final class ClientClosing {
   /** The deadline for all calls to the store; set when the close begins. */
   private volatile Deadline deadline;
 
-  ClientClosing(EngineClient client) {
-    this.client = client;
-    this.deadline = Deadline.after(Duration.ZERO, client.time);
+  ClientClosing(Parts parts) {
+    this.parts = parts;
+    this.deadline = Deadline.after(Duration.ZERO, parts.time());
     this.steps = List.of(
         this::loseAll,
         this::giveUp,
         this::awaitLeaders,
         this::endCleanup,
-        client.keeper::close,
+        parts.keeper()::close,
         this::endSettling,
-        client.cleaners::closeNow,
-        client.callbackThreads::retire,
-        client.store::close);
+        parts.cleaners()::closeNow,
+        parts.callbackThreads()::retire,
+        parts.store()::close);
     this.done = new boolean[steps.size()];
-  }
-
-  boolean hasBegun() {
-    return begun;
   }
 
   /** Makes the steps that are not done yet; a second caller waits for the first. */
   void run() {
-    Duration timeout = Duration.ofNanos(client.storeTimeoutNanos());
+    Duration timeout = Duration.ofNanos(parts.storeTimeoutNanos());
     // Before any step, so that the client is unchanged if the clock fails.
-    Deadline ours = Deadline.after(timeout, client.time);
+    Deadline ours = Deadline.after(timeout, parts.time());
     if (!running.compareAndSet(false, true)) {
-      Deadline most = Deadline.after(timeout.multipliedBy(3), client.time);
+      Deadline most = Deadline.after(timeout.multipliedBy(3), parts.time());
       boolean unused = awaitUntil(() -> !running.get(), most);
       return;
     }
     boolean interrupted = Thread.interrupted();
     try {
-      begun = true;
+      parts.closed().set(true);
       deadline = ours;
       for (int i = 0; i < done.length; i++) {
         done[i] = done[i] || succeeds(steps.get(i));
@@ -114,7 +109,7 @@ final class ClientClosing {
   }
 
   private void loseAll() {
-    for (WaitQueue queue : client.queues.all()) {
+    for (WaitQueue queue : parts.queues().all()) {
       try {
         lose(queue);
       } catch (Throwable e) {
@@ -139,7 +134,7 @@ final class ClientClosing {
     GivingUp givingUp = new GivingUp(grants);
     int helpers = Math.min(HELPERS, grants.size() - 1);
     for (int i = 0; i < helpers; i++) {
-      client.cleaners.submit(Task.of(givingUp::work));
+      parts.cleaners().submit(Task.of(givingUp::work));
     }
     givingUp.work();
     boolean unused = awaitUntil(() -> givingUp.atWork.get() == 0, deadline);
@@ -182,7 +177,7 @@ final class ClientClosing {
 
     private void giveUp(ActiveGrant grant) {
       try {
-        ReleaseOutcome outcome = client.store.release(grant.grant(), grant.minHoldLeft());
+        ReleaseOutcome outcome = parts.store().release(grant.grant(), grant.minHoldLeft());
         log.debug("Lock '{}' at close: {}", grant.key().name(), outcome);
       } catch (Throwable e) { // Whatever it was, the other grants must be released too.
         failed.add(grant.key().name());
@@ -199,8 +194,8 @@ final class ClientClosing {
 
   private void awaitLeaders() {
     boolean unused =
-        awaitUntil(() -> client.queues.all().stream().noneMatch(WaitQueue::isLed), deadline);
-    List<String> led = client.queues.all().stream()
+        awaitUntil(() -> parts.queues().all().stream().noneMatch(WaitQueue::isLed), deadline);
+    List<String> led = parts.queues().all().stream()
         .filter(WaitQueue::isLed)
         .map(queue -> queue.key().name())
         .toList();
@@ -214,9 +209,9 @@ final class ClientClosing {
   }
 
   private void endCleanup() {
-    client.cleanup.end();
-    boolean unused = awaitUntil(client.cleanup::isOver, deadline);
-    List<String> left = client.cleanup.leftUndone();
+    parts.cleanup().end();
+    boolean unused = awaitUntil(parts.cleanup()::isOver, deadline);
+    List<String> left = parts.cleanup().leftUndone();
     if (!left.isEmpty()) {
       log.warn(
           "The lock client was closed before the store confirmed that {} lock(s) are free of what"
@@ -227,13 +222,13 @@ final class ClientClosing {
   }
 
   private void endSettling() {
-    client.settlers.close(Duration.ofNanos(client.storeTimeoutNanos()));
+    parts.settlers().close(Duration.ofNanos(parts.storeTimeoutNanos()));
   }
 
   private boolean awaitUntil(BooleanSupplier condition, Deadline most) {
     boolean interrupted = false;
     while (!condition.getAsBoolean() && !most.isOver()) {
-      client.time.park(this, LOOK_NANOS);
+      parts.time().park(this, LOOK_NANOS);
       interrupted |= Thread.interrupted();
     }
     if (interrupted) {

@@ -14,7 +14,7 @@ final class EngineClasses {
   /** Their names within the package; {@code StructureTest} finds those that are missing. */
   static final List<String> NAMES = List.of("""
       LeaseLoss$Reason LeaseState LockClientBuilder LockListener$Source LockOptions Ownership
-      internal.Attempt internal.ClientClosing internal.Engine internal.EngineClient
+      internal.Attempt internal.ClientClosing internal.Engine
       internal.GuardedLease$Phase internal.Settlement internal.Settlement$1
       internal.WaitMode internal.cleanup.Cleanup
       internal.event.Callbacks internal.event.Events internal.grant.ActiveGrant

@@ -4,13 +4,11 @@ import io.holdfast.lock.DistributedLock;
 import io.holdfast.lock.HeldLock;
 import io.holdfast.lock.LeaseLoss;
 import io.holdfast.lock.LockClient;
-import io.holdfast.lock.LockClientClosedException;
 import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.internal.cleanup.Cleanup;
 import io.holdfast.lock.internal.event.Callbacks;
 import io.holdfast.lock.internal.event.Events;
 import io.holdfast.lock.internal.grant.ActiveGrant;
-import io.holdfast.lock.internal.log.SafeLogger;
 import io.holdfast.lock.internal.queue.EarlyEvents;
 import io.holdfast.lock.internal.queue.HandOff;
 import io.holdfast.lock.internal.queue.Handle;
@@ -32,13 +30,14 @@ import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
 import java.util.Objects;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** The client: assembles the parts of the engine and connects them. */
-final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvents {
+final class EngineClient implements LockClient, StoreEvents {
   /*
    * Overview.
    *
@@ -50,8 +49,6 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
    * withdrawals off the caller's thread, I/O); renewals; callbacks (user code). Each kind of work
    * has its own threads, so that a hanging store or a blocking listener delays nothing else.
    */
-
-  private static final SafeLogger log = SafeLogger.of(EngineClient.class);
 
   private static final int SETTLERS = 1;
 
@@ -65,56 +62,71 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
   private final Duration storeTimeout;
   private final ClientClosing closing;
 
-  // Parts of the engine, which refer to each other through this client
-
-  final Clocks time;
-  final LockStore store;
-  final Claims claims;
-  final DroppedLeases droppedLeases;
-  final WaitQueues queues;
-  final Callbacks callbacks;
-  final Events events;
-  final Keeper keeper;
-  final Cleanup cleanup;
+  final Parts parts;
   final Settlement settlement;
   final Questions questions;
-  final Workers settlers;
-  final Workers cleaners;
-  final Workers callbackThreads;
 
   EngineClient(
       Engine.Settings settings, Clocks time, String clientName, Claims claims, LockStore store) {
     this.defaultOptions = settings.defaultOptions();
     this.storeTimeout = settings.storeTimeout();
-    this.time = time;
-    this.store = store;
-    this.claims = claims;
-    EngineThreads threads = new EngineThreads(clientName);
-    this.settlers = new Workers(threads, "settlement", SETTLERS, this::wakeKeeper);
-    this.cleaners = new Workers(threads, "clean-up", CLEANERS, this::wakeKeeper);
-    this.callbackThreads = new Workers(threads, "callback", CALLBACKS, this::wakeKeeper);
-    this.callbacks = new Callbacks(callbackThreads, settings.callbackExecutor());
-    this.events = new Events(settings.listeners(), callbacks, time);
-    this.droppedLeases = new DroppedLeases(settlers);
-    this.queues = new WaitQueues(this::releaseHold);
-    this.keeper = new Keeper(threads, store, time, new KeeperChores(this), this::renewedInRound);
-    this.cleanup = new Cleanup(store, time, cleaners, storeTimeoutNanos(), this::wakeKeeper);
+    this.parts = parts(settings, time, clientName, claims, store);
     HandOff handOff = settings.localHandOff() ? HandOff.BOUNDED : HandOff.NEVER;
-    this.settlement = new Settlement(this, handOff);
-    this.questions = new Questions(this);
-    this.closing = new ClientClosing(this);
+    this.settlement = new Settlement(parts, handOff);
+    this.questions = new Questions(parts, settlement);
+    this.closing = new ClientClosing(parts);
+  }
+
+  /** Makes the parts; what they call back is there before they are started. */
+  private Parts parts(
+      Engine.Settings settings, Clocks time, String clientName, Claims claims, LockStore store) {
+    EngineThreads threads = new EngineThreads(clientName);
+    Workers settlers = new Workers(threads, "settlement", SETTLERS, this::wakeKeeper);
+    Workers cleaners = new Workers(threads, "clean-up", CLEANERS, this::wakeKeeper);
+    Workers callbackThreads = new Workers(threads, "callback", CALLBACKS, this::wakeKeeper);
+    Callbacks callbacks = new Callbacks(callbackThreads, settings.callbackExecutor());
+    DroppedLeases droppedLeases = new DroppedLeases(settlers);
+    WaitQueues queues = new WaitQueues(this::releaseHold);
+    long storeTimeoutNanos = Nanos.of(storeTimeout);
+    Cleanup cleanup = new Cleanup(store, time, cleaners, storeTimeoutNanos, this::wakeKeeper);
+    KeeperChores chores = new KeeperChores(
+        time,
+        queues,
+        callbacks,
+        cleanup,
+        droppedLeases,
+        List.of(settlers, cleaners, callbackThreads));
+    return new Parts(
+        time,
+        store,
+        storeTimeoutNanos,
+        claims,
+        queues,
+        new Events(settings.listeners(), callbacks, time),
+        callbacks,
+        new Keeper(threads, store, time, chores, this::renewedInRound),
+        cleanup,
+        droppedLeases,
+        settlers,
+        cleaners,
+        callbackThreads,
+        new AtomicBoolean());
   }
 
   void start() {
-    keeper.start();
+    parts.keeper().start();
   }
 
   private void wakeKeeper() {
-    keeper.wake();
+    parts.keeper().wake();
   }
 
   private void releaseHold(Hold hold) {
     settlement.release(hold);
+  }
+
+  private void renewedInRound(ActiveGrant grant) {
+    settlement.renewedInRound(grant);
   }
 
   // Locks
@@ -146,7 +158,7 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
       throw new IllegalArgumentException("A semaphore has 1 to %s permits, not %s (semaphore '%s')"
           .formatted(Claim.PERMITS_MAX, permits, name));
     }
-    store.checkKind(LockKind.PERMIT);
+    parts.store().checkKind(LockKind.PERMIT);
     return lock(key, permits, options);
   }
 
@@ -171,7 +183,7 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
 
   void checkOptions(LockOptions options) {
     StoreTimeouts.check(options, storeTimeout);
-    store.checkOptions(options);
+    parts.store().checkOptions(options);
   }
 
   @Override
@@ -184,14 +196,14 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
   /** Makes a lease for the user. */
   EngineLease lease(Handle handle) {
     EngineLease lease = new EngineLease(this, handle);
-    handle.watch(lease, droppedLeases.references);
+    handle.watch(lease, parts.droppedLeases().references);
     handle.hold().grant().beginMinHold();
     return lease;
   }
 
   /** Registers a handle of {@code asLock()} with its thread; it has no lease. */
   Handle threadOwned(Handle handle) {
-    droppedLeases.watchThreadOf(handle);
+    parts.droppedLeases().watchThreadOf(handle);
     handle.hold().queue().holds().markThreadOwned(handle);
     handle.hold().grant().beginMinHold();
     return handle;
@@ -199,10 +211,10 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
 
   <T> Attempt.Outcome<T> acquire(Request request, Function<Handle, T> handOut)
       throws InterruptedException {
-    Events.Acquiring acquiring = events.acquiring(request.key().name());
+    Events.Acquiring acquiring = parts.events().acquiring(request.key().name());
     Attempt.Outcome<T> outcome;
     try {
-      outcome = new Attempt<>(this, request, handOut, acquiring).run();
+      outcome = new Attempt<>(parts, settlement, questions, request, handOut, acquiring).run();
     } catch (Throwable e) {
       acquiring.notAcquired(e);
       throw e;
@@ -221,7 +233,7 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
 
   /** Returns the holds of this lock that the thread owns, lost or not: for a mutex, at most one. */
   Stream<Hold> ownedBy(LockKey key, Thread thread) {
-    return queues.of(key).stream()
+    return parts.queues().of(key).stream()
         .map(queue -> queue.holds().ownedBy(thread))
         .filter(Objects::nonNull);
   }
@@ -229,20 +241,20 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
   void onLost(EngineLease lease, Consumer<? super LeaseLoss> listener) {
     LeaseLoss loss = lease.handle.hold().queue().holds().onLost(lease.handle, lease, listener);
     if (loss != null) {
-      events.tellLoss(loss, listener);
+      parts.events().tellLoss(loss, listener);
     }
   }
 
   /** Returns the thread's latest open acquisition through {@code asLock()}. */
   @Nullable
   Handle lastThreadOwned(LockKey key, Thread thread) {
-    WaitQueue mutex = queues.find(key);
+    WaitQueue mutex = parts.queues().find(key);
     if (mutex != null) {
       // Allocates nothing, so that a thread can unlock even if the heap is full.
       return mutex.holds().lastThreadOwned(thread);
     }
     Handle last = null;
-    for (WaitQueue queue : queues.of(key)) {
+    for (WaitQueue queue : parts.queues().of(key)) {
       Handle handle = queue.holds().lastThreadOwned(thread);
       if (handle != null
           && (last == null || handle.hold().sinceNanos() - last.hold().sinceNanos() > 0)) {
@@ -263,82 +275,10 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
       settlement.close(handle);
     } finally {
       if (!hold.queue().holds().hasThreadOwned(hold)) {
-        droppedLeases.unwatchThreadOf(hold);
+        parts.droppedLeases().unwatchThreadOf(hold);
       }
     }
     return true;
-  }
-
-  // Told by grants
-
-  @Override
-  public void askAtOnce(ActiveGrant grant) {
-    grant.schedule().askAtOnce();
-    keeper.requestScan();
-  }
-
-  @Override
-  public void certaintyChanged(ActiveGrant grant, int changes) {
-    try {
-      events.inOrder(() -> tellChanges(grant, changes));
-    } catch (Throwable e) {
-      // This change is told together with the next one.
-      log.warn("A doubt about the lease of lock '{}' is told later", grant.key().name(), e);
-    }
-  }
-
-  /**
-   * Tells listeners about changes once each and in order, though this may be called out of order.
-   */
-  private void tellChanges(ActiveGrant grant, int changes) {
-    while (grant.tellNextChange(changes)) {
-      Hold hold = holdOf(grant);
-      if (hold != null) {
-        if (grant.isChangeToUncertain()) {
-          events.uncertain(hold);
-        } else {
-          events.confirmed(hold);
-        }
-      }
-    }
-  }
-
-  @Override
-  public void lost(ActiveGrant grant) {
-    settlers.submit(grant);
-  }
-
-  @Override
-  public void settle(ActiveGrant grant) {
-    settlement.settle(grant);
-  }
-
-  private void renewedInRound(ActiveGrant grant) {
-    try {
-      settlement.finishRelease(grant);
-      renewed(grant);
-    } catch (Throwable e) { // The lease was renewed all the same; the next renewal checks again.
-      log.warn("What follows a renewal of lock '{}' was cut short", grant.key().name(), e);
-    }
-  }
-
-  void renewed(ActiveGrant grant) {
-    events.inOrder(() -> {
-      Hold hold = holdOf(grant);
-      if (hold != null) {
-        events.renewed(hold);
-      }
-    });
-  }
-
-  private @Nullable Hold holdOf(ActiveGrant grant) {
-    for (WaitQueue queue : queues.of(grant.key())) {
-      Hold hold = queue.holds().current();
-      if (hold != null && hold.grant() == grant) {
-        return hold;
-      }
-    }
-    return null;
   }
 
   // Told by the store
@@ -355,22 +295,11 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
 
   private void heard(Grant grant, LeaseLoss.@Nullable Reason lostBy) {
     EarlyEvents.Event event = new EarlyEvents.Event(grant.claim().ownerId(), lostBy);
-    for (WaitQueue queue : queues.of(grant.claim().key())) {
+    for (WaitQueue queue : parts.queues().of(grant.claim().key())) {
       ActiveGrant active = queue.earlyEvents().grantOf(event);
       if (active != null) {
-        heard(active, event);
+        settlement.heard(active, event);
       }
-    }
-  }
-
-  /** Takes in an event of the store about a grant that is held. */
-  void heard(ActiveGrant active, EarlyEvents.Event event) {
-    if (event.lostBy() != null) {
-      active.lose(event.lostBy());
-    } else {
-      // First, since only the answer to a later request makes the grant certain again.
-      active.unanswered();
-      askAtOnce(active);
     }
   }
 
@@ -379,20 +308,5 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
   @Override
   public void close() {
     closing.run();
-  }
-
-  boolean isClosed() {
-    return closing.hasBegun();
-  }
-
-  /** @throws LockClientClosedException this client was closed */
-  void requireOpen(String lockName) {
-    if (isClosed()) {
-      throw new LockClientClosedException(lockName);
-    }
-  }
-
-  long storeTimeoutNanos() {
-    return Nanos.of(storeTimeout);
   }
 }

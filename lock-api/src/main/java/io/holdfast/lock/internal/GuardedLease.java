@@ -61,7 +61,7 @@ public final class GuardedLease<G extends Grant> implements LeaseGuard<G> {
 
   /** See {@link LeaseGuard#isFor}. */
   public static boolean isFor(LockClient client, Class<? extends LockStore> storeType) {
-    return client instanceof EngineClient engine && storeType.isInstance(engine.store);
+    return client instanceof EngineClient engine && storeType.isInstance(engine.parts.store());
   }
 
   @Override
@@ -78,12 +78,12 @@ public final class GuardedLease<G extends Grant> implements LeaseGuard<G> {
       throw hold.lostException();
     }
     if (phase.compareAndSet(Phase.OPEN, Phase.SUSPENDING)) {
-      active.schedule().suspend(lease.client.storeTimeoutNanos());
+      active.schedule().suspend(lease.client.parts.storeTimeoutNanos());
     } else if (phase.get() == Phase.CLOSED) {
       throw new IllegalStateException(
           "The guard on the lease of lock '" + hold.lockName() + "' was closed");
     } else {
-      active.schedule().awaitFlight(lease.client.storeTimeoutNanos());
+      active.schedule().awaitFlight(lease.client.parts.storeTimeoutNanos());
     }
     // A doubt because of the wall clock is not a loss: ask the store.
     boolean stands = active.stands()
@@ -109,7 +109,7 @@ public final class GuardedLease<G extends Grant> implements LeaseGuard<G> {
     boolean wasDue = before == Phase.SUSPENDING && hold.grant().schedule().resume();
     lease.client.settlement.closeGuard(hold);
     if (wasDue) {
-      lease.client.keeper.requestScan();
+      lease.client.parts.keeper().requestScan();
     }
   }
 }

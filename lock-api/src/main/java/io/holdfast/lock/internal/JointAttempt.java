@@ -72,7 +72,7 @@ final class JointAttempt<T> extends Task {
       handedOut = true;
       return outcome;
     } finally {
-      runHere(client.cleaners);
+      runHere(client.parts.cleaners());
     }
   }
 
@@ -163,8 +163,8 @@ final class JointAttempt<T> extends Task {
     }
     giveBack(index);
     String name = keys.get(index).name();
-    client.requireOpen(name);
-    if (!mode.stillWaits(client.time)) {
+    client.parts.requireOpen(name);
+    if (!mode.stillWaits(client.parts.time())) {
       throw new LockStoreException(
           name,
           "Lock '" + name + "' was lost while others were acquired with it, and no time is left to"

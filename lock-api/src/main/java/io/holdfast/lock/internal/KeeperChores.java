@@ -1,7 +1,11 @@
 package io.holdfast.lock.internal;
 
+import io.holdfast.lock.internal.cleanup.Cleanup;
+import io.holdfast.lock.internal.event.Callbacks;
+import io.holdfast.lock.internal.queue.WaitQueues;
 import io.holdfast.lock.internal.renewal.Keeper;
 import io.holdfast.lock.internal.task.Workers;
+import io.holdfast.lock.internal.time.Clocks;
 import io.holdfast.lock.internal.time.Nanos;
 import java.util.List;
 
@@ -10,37 +14,51 @@ final class KeeperChores implements Keeper.Chores {
   /** The pause before a task that found no thread or no memory is tried again. */
   private static final long RETRY_NANOS = 100_000_000;
 
-  private final EngineClient client;
+  private final Clocks time;
+  private final WaitQueues queues;
+  private final Callbacks callbacks;
+  private final Cleanup cleanup;
+  private final DroppedLeases droppedLeases;
   private final List<Workers> workers;
 
   private boolean retries;
   private long retryAtNanos;
 
-  KeeperChores(EngineClient client) {
-    this.client = client;
-    this.workers = List.of(client.settlers, client.cleaners, client.callbackThreads);
+  KeeperChores(
+      Clocks time,
+      WaitQueues queues,
+      Callbacks callbacks,
+      Cleanup cleanup,
+      DroppedLeases droppedLeases,
+      List<Workers> workers) {
+    this.time = time;
+    this.queues = queues;
+    this.callbacks = callbacks;
+    this.cleanup = cleanup;
+    this.droppedLeases = droppedLeases;
+    this.workers = workers;
   }
 
   @Override
   public long run() {
-    client.droppedLeases.find();
-    long nextNanos = client.cleanup.submitDue();
+    droppedLeases.find();
+    long nextNanos = cleanup.submitDue();
     retryTasks();
     return retries ? Nanos.earlier(nextNanos, retryAtNanos) : nextNanos;
   }
 
   @Override
   public boolean areLocksInUse() {
-    return !client.queues.all().isEmpty();
+    return !queues.all().isEmpty();
   }
 
   @Override
   public void log(Runnable line) {
-    client.callbacks.log(line);
+    callbacks.log(line);
   }
 
   private void retryTasks() {
-    boolean anyLeft = client.callbacks.isBehind();
+    boolean anyLeft = callbacks.isBehind();
     for (Workers some : workers) {
       anyLeft |= some.hasWaiting();
     }
@@ -48,13 +66,13 @@ final class KeeperChores implements Keeper.Chores {
       retries = false;
       return;
     }
-    long nowNanos = client.time.nanos();
+    long nowNanos = time.nanos();
     if (!retries) {
       retries = true;
       retryAtNanos = nowNanos + RETRY_NANOS;
     } else if (nowNanos - retryAtNanos >= 0) {
       retryAtNanos = nowNanos + RETRY_NANOS;
-      client.callbacks.retry();
+      callbacks.retry();
       workers.forEach(Workers::retry);
     }
   }

@@ -38,7 +38,8 @@ final class LeaderTurn {
 
   private static final long PAUSE_NANOS_MAX = 1_000_000_000;
 
-  private final EngineClient client;
+  private final Parts parts;
+  private final Settlement settlement;
   private final Request request;
   private final Interrupts interrupts;
   private final Events.Acquiring acquiring;
@@ -69,8 +70,13 @@ final class LeaderTurn {
   private boolean newsForAll;
 
   LeaderTurn(
-      EngineClient client, Request request, Interrupts interrupts, Events.Acquiring acquiring) {
-    this.client = client;
+      Parts parts,
+      Settlement settlement,
+      Request request,
+      Interrupts interrupts,
+      Events.Acquiring acquiring) {
+    this.parts = parts;
+    this.settlement = settlement;
     this.request = request;
     this.interrupts = interrupts;
     this.acquiring = acquiring;
@@ -121,13 +127,13 @@ final class LeaderTurn {
     StoreWait waited = wait;
     if (left != null && claim != null && waited != null) {
       if (waited.storeSlow) {
-        client.cleanup.leaveLineLater(left, claim);
+        parts.cleanup().leaveLineLater(left, claim);
         if (waited.unanswered) {
           // The request may come after the place was left; a withdrawal is repeated for that.
-          client.cleanup.withdraw(claim);
+          parts.cleanup().withdraw(claim);
         }
       } else {
-        client.cleanup.leaveLine(left, claim);
+        parts.cleanup().leaveLine(left, claim);
       }
       openClaim = null;
       ticket = null;
@@ -137,7 +143,7 @@ final class LeaderTurn {
   private void withdraw() {
     Claim claim = openClaim;
     if (claim != null) {
-      client.cleanup.withdraw(claim);
+      parts.cleanup().withdraw(claim);
       openClaim = null;
     }
   }
@@ -145,7 +151,7 @@ final class LeaderTurn {
   private void giveBackGrant() {
     Grant unheld = grant;
     if (unheld != null) {
-      client.settlement.giveBackUnseen(unheld);
+      settlement.giveBackUnseen(unheld);
       grant = null;
     }
   }
@@ -200,16 +206,16 @@ final class LeaderTurn {
     long pauseNanos = 0;
     boolean withdrawn = false;
     while (true) {
-      client.requireOpen(request.key().name());
-      Claim claim = client.claims.next(request);
+      parts.requireOpen(request.key().name());
+      Claim claim = parts.claims().next(request);
       queue().earlyEvents().asksWith(claim.ownerId());
-      client.keeper.watchClock();
-      ClockReading asked = client.time.read();
+      parts.keeper().watchClock();
+      ClockReading asked = parts.time().read();
       boolean handedOver = false;
-      if (request.mode().stillWaits(client.time)) {
-        StoreWait storeWait = new StoreWait(client, request, interrupts, queue(), asked);
+      if (request.mode().stillWaits(parts.time())) {
+        StoreWait storeWait = new StoreWait(parts, request, interrupts, queue(), asked);
         wait = storeWait;
-        Acquisition acquisition = call(claim, c -> client.store.acquireOrQueue(c, storeWait));
+        Acquisition acquisition = call(claim, c -> parts.store().acquireOrQueue(c, storeWait));
         if (acquisition instanceof Acquisition.Queued queued) {
           openClaim = claim;
           ticket = queued.ticket();
@@ -235,7 +241,7 @@ final class LeaderTurn {
           grant = ((Acquisition.Granted) acquisition).grant();
         }
       } else {
-        grant = call(claim, client.store::tryAcquire).orElse(null);
+        grant = call(claim, parts.store()::tryAcquire).orElse(null);
         if (grant == null) {
           if (!withdrawn && withdrawEarlier()) {
             withdrawn = true;
@@ -257,7 +263,7 @@ final class LeaderTurn {
    * of them may have the lock. Returns whether there were any.
    */
   private boolean withdrawEarlier() throws StoreException {
-    return StoreCalls.call(() -> client.cleanup.withdrawUnanswered(request.key()));
+    return StoreCalls.call(() -> parts.cleanup().withdrawUnanswered(request.key()));
   }
 
   /**
@@ -279,7 +285,7 @@ final class LeaderTurn {
     try {
       // Checks that the number is in range.
       long unused = Token.of(granted.number(), 0);
-      active = new ActiveGrant(granted, options, asked, client.time, client);
+      active = new ActiveGrant(granted, options, asked, parts.time(), settlement);
     } catch (RuntimeException e) {
       throw unusable("The store gave what is no grant: " + e.getMessage(), e);
     }
@@ -291,7 +297,7 @@ final class LeaderTurn {
       return hold(active);
     }
     if (arrival != Arrival.GONE) {
-      client.cleanup.release(granted, active.crashBound(), Duration.ZERO);
+      parts.cleanup().release(granted, active.crashBound(), Duration.ZERO);
     }
     grant = null;
     if (arrival == Arrival.LAPSED_AT_MAX_HOLD) {
@@ -308,7 +314,7 @@ final class LeaderTurn {
    * lock. If not, the store is not asked again: it would call the lock taken, by that lease.
    */
   void requireTimeAfterLapse() {
-    if (!request.mode().stillWaits(client.time)) {
+    if (!request.mode().stillWaits(parts.time())) {
       throw unusable(
           "The lease was over before its caller had it, for example since the answer took longer"
               + " than its TTL, "
@@ -329,8 +335,8 @@ final class LeaderTurn {
       if (arrival != Arrival.SUSPECT) {
         return arrival;
       }
-      ClockReading asked = client.time.read();
-      Optional<Duration> left = StoreCalls.call(() -> client.store.verify(active.grant()));
+      ClockReading asked = parts.time().read();
+      Optional<Duration> left = StoreCalls.call(() -> parts.store().verify(active.grant()));
       if (left.isEmpty()) {
         return Arrival.GONE;
       }
@@ -346,10 +352,10 @@ final class LeaderTurn {
     if (queue().granted(leading, active) == null) {
       throw new LockClientClosedException(request.key().name());
     }
-    client.keeper.keep(active);
+    parts.keeper().keep(active);
     EarlyEvents.Event early = queue().earlyEvents().take(active);
     if (early != null) {
-      client.heard(active, early);
+      settlement.heard(active, early);
     }
     return Objects.requireNonNull(leading.news());
   }
@@ -377,11 +383,11 @@ final class LeaderTurn {
 
   /** Pauses, but not beyond the end of the wait. */
   private void pause(long nanos) throws InterruptedException {
-    long untilNanos = Nanos.earlier(client.time.nanos() + nanos, request.mode().untilNanos());
+    long untilNanos = Nanos.earlier(parts.time().nanos() + nanos, request.mode().untilNanos());
     long left;
-    while ((left = untilNanos - client.time.nanos()) > 0) {
-      client.requireOpen(request.key().name());
-      client.time.park(this, left);
+    while ((left = untilNanos - parts.time().nanos()) > 0) {
+      parts.requireOpen(request.key().name());
+      parts.time().park(this, left);
       interrupts.check();
     }
   }

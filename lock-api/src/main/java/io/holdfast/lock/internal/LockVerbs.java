@@ -50,7 +50,7 @@ abstract class LockVerbs implements DistributedLock {
 
   @Override
   public final Optional<Lease> tryLock(Duration maxWait) throws InterruptedException {
-    return lease(acquire(WaitMode.upTo(maxWait, client.time)));
+    return lease(acquire(WaitMode.upTo(maxWait, client.parts.time())));
   }
 
   private static Optional<Lease> lease(Outcome<Lease> outcome) {
@@ -61,17 +61,18 @@ abstract class LockVerbs implements DistributedLock {
 
   @Override
   public final Lease lockWithin(Duration maxWait) throws InterruptedException {
-    WaitMode mode = WaitMode.upTo(maxWait, client.time);
+    WaitMode mode = WaitMode.upTo(maxWait, client.parts.time());
     Outcome<Lease> outcome = acquire(mode);
     if (outcome instanceof Attempt.Taken<Lease> taken) {
-      throw new LockTimeoutException(taken.lockName(), mode.waited(client.time), taken.holder());
+      throw new LockTimeoutException(
+          taken.lockName(), mode.waited(client.parts.time()), taken.holder());
     }
     return ((Attempt.Acquired<Lease>) outcome).got();
   }
 
   @Override
   public final Lease lock() throws InterruptedException {
-    return lease(acquire(WaitMode.unlimited(client.time)))
+    return lease(acquire(WaitMode.unlimited(client.parts.time())))
         .orElseThrow(() -> new AssertionError("A wait without limit ran out"));
   }
 

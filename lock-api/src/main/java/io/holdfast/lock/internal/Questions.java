@@ -30,10 +30,12 @@ import java.util.OptionalInt;
 final class Questions {
   private static final int LIST_LIMIT_MAX = 10_000;
 
-  private final EngineClient client;
+  private final Parts parts;
+  private final Settlement settlement;
 
-  Questions(EngineClient client) {
-    this.client = client;
+  Questions(Parts parts, Settlement settlement) {
+    this.parts = parts;
+    this.settlement = settlement;
   }
 
   // About a lease
@@ -47,8 +49,8 @@ final class Questions {
       // Asked again if the machine slept, or the grant became uncertain, while the request was on
       // its way.
       while (true) {
-        ClockReading asked = client.time.read();
-        Optional<Duration> left = ask(grant.key(), () -> client.store.verify(grant.grant()));
+        ClockReading asked = parts.time().read();
+        Optional<Duration> left = ask(grant.key(), () -> parts.store().verify(grant.grant()));
         if (left.isEmpty()) {
           grant.lose(LeaseLoss.Reason.TAKEN);
           return false;
@@ -82,8 +84,8 @@ final class Questions {
       return false;
     }
     grant.extending(ttl);
-    ClockReading asked = client.time.read();
-    Optional<Duration> validFor = ask(grant.key(), () -> client.store.extend(grant.grant(), ttl));
+    ClockReading asked = parts.time().read();
+    Optional<Duration> validFor = ask(grant.key(), () -> parts.store().extend(grant.grant(), ttl));
     if (validFor.isEmpty()) {
       grant.lose(LeaseLoss.Reason.TAKEN);
       return false;
@@ -92,8 +94,8 @@ final class Questions {
       return false;
     }
     // The keeper must look anew: the lease may have to be confirmed before its former end.
-    client.keeper.requestScan();
-    client.renewed(grant);
+    parts.keeper().requestScan();
+    settlement.renewed(grant);
     return settle(grant);
   }
 
@@ -111,20 +113,20 @@ final class Questions {
     if (key.kind() == LockKind.PERMIT) {
       return holders(key).stream().findFirst();
     }
-    return ask(key, () -> client.store.inspect(key))
+    return ask(key, () -> parts.store().inspect(key))
         .map(holder -> Holder.of(key, holder, OptionalInt.empty()));
   }
 
   List<LockHolder> holders(LockKey key) {
-    return ask(key, () -> client.store.holders(key)).stream()
+    return ask(key, () -> parts.store().holders(key)).stream()
         .<LockHolder>map(holder -> Holder.of(key, holder, OptionalInt.empty()))
         .toList();
   }
 
   boolean forceRelease(LockKey key, long grantNumber) {
-    boolean released = ask(key, () -> client.store.forceRelease(key, grantNumber));
+    boolean released = ask(key, () -> parts.store().forceRelease(key, grantNumber));
     if (released) {
-      for (WaitQueue queue : client.queues.of(key)) {
+      for (WaitQueue queue : parts.queues().of(key)) {
         Hold hold = queue.holds().current();
         if (hold != null && hold.grant().grant().number() == grantNumber) {
           hold.grant().lose(LeaseLoss.Reason.TAKEN);
@@ -142,11 +144,11 @@ final class Questions {
     if (!namePrefix.isEmpty()) {
       LockKey.checkName(namePrefix);
     }
-    client.requireOpen("");
+    parts.requireOpen("");
     List<StoredLock> stored;
     try {
       stored =
-          StoreCalls.callUninterrupted(() -> client.store.list(LockKind.MUTEX, namePrefix, limit));
+          StoreCalls.callUninterrupted(() -> parts.store().list(LockKind.MUTEX, namePrefix, limit));
     } catch (StoreException e) {
       throw new LockStoreException(
           "", "The store gave no usable answer about its locks: " + e.getMessage(), e);
@@ -160,7 +162,7 @@ final class Questions {
   }
 
   private <T> T ask(LockKey key, StoreCalls.Call<T> question) {
-    client.requireOpen(key.name());
+    parts.requireOpen(key.name());
     try {
       return StoreCalls.callUninterrupted(question);
     } catch (StoreException e) {

@@ -4,6 +4,7 @@ import io.holdfast.lock.LeaseLoss;
 import io.holdfast.lock.internal.grant.ActiveGrant;
 import io.holdfast.lock.internal.grant.GrantState.Phase;
 import io.holdfast.lock.internal.log.SafeLogger;
+import io.holdfast.lock.internal.queue.EarlyEvents;
 import io.holdfast.lock.internal.queue.HandOff;
 import io.holdfast.lock.internal.queue.Handle;
 import io.holdfast.lock.internal.queue.Hold;
@@ -22,21 +23,22 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Settles the end of a lease: closed, given back by its attempt, dropped by its user, lost, or
- * closed under a guard that has now ended.
+ * closed under a guard that has now ended. Also takes in what else is heard of grants, and tells
+ * listeners.
  *
  * <p>Each method first changes the state, then tells listeners, then logs. Each can be called again
  * after a failure, and does what is left. If one fails, the hold or the grant is submitted as a
  * task, which calls it again.
  */
-final class Settlement {
+final class Settlement implements ActiveGrant.Observer {
   private static final SafeLogger log = SafeLogger.of(Settlement.class);
 
-  private final EngineClient client;
+  private final Parts parts;
   private final HandOff handOff;
 
   /** @param handOff decides whether a closed lease is handed on within the client */
-  Settlement(EngineClient client, HandOff handOff) {
-    this.client = client;
+  Settlement(Parts parts, HandOff handOff) {
+    this.parts = parts;
     this.handOff = handOff;
   }
 
@@ -45,7 +47,7 @@ final class Settlement {
     Hold hold = handle.hold();
     switch (end(handle)) {
       case CLOSED_BEFORE, STILL_HELD -> {}
-      case HANDED_ON -> client.events.released(hold, true);
+      case HANDED_ON -> parts.events().released(hold, true);
       case LOST, LOST_AND_OVER -> throw hold.lostException();
       case TO_BE_RELEASED -> {
         Error thrownByStore = releaseReserved(hold, false);
@@ -69,7 +71,7 @@ final class Settlement {
     Hold hold = handle.hold();
     Closing closing = end(handle);
     if (closing == Closing.HANDED_ON && hold.isSeen()) {
-      client.events.released(hold, true);
+      parts.events().released(hold, true);
     } else if (closing == Closing.TO_BE_RELEASED) {
       Error unused = releaseReserved(hold, false);
     }
@@ -89,7 +91,7 @@ final class Settlement {
     } finally {
       if (!done) {
         handle.hold().unreserveRelease();
-        client.cleaners.submit(handle.hold());
+        parts.cleaners().submit(handle.hold());
       }
     }
   }
@@ -105,13 +107,13 @@ final class Settlement {
       // First stands(), which marks a deadline that has passed, so that the queue knows of the
       // loss.
       if (hold.grant().stands() && queue.isAwaited() && hold.grant().isFresh()) {
-        nowNanos = client.time.nanos();
+        nowNanos = parts.time().nanos();
         allowed = handOff;
       }
     } finally {
       closing = queue.close(handle, Thread.currentThread(), allowed, nowNanos);
       if (closing == Closing.LOST_AND_OVER) {
-        client.queues.endUse(queue);
+        parts.queues().endUse(queue);
       } else if (closing == Closing.GUARDED) {
         hold.grant().schedule().stop();
       }
@@ -124,7 +126,7 @@ final class Settlement {
     if (hold.queue().holds().closeGuard(hold)) {
       // The first does something if it was lost, the second if its release has begun.
       free(hold.grant());
-      client.cleaners.submit(hold);
+      parts.cleaners().submit(hold);
     }
   }
 
@@ -155,7 +157,7 @@ final class Settlement {
     } finally {
       hold.unreserveRelease();
       if (!done) {
-        client.cleaners.submit(hold);
+        parts.cleaners().submit(hold);
       }
     }
   }
@@ -163,7 +165,7 @@ final class Settlement {
   private @Nullable Error releaseOnce(Hold hold, boolean inBackground) {
     ActiveGrant grant = hold.grant();
     StoreException failure = null;
-    client.keeper.forget(grant);
+    parts.keeper().forget(grant);
     grant.schedule().stop();
     // It is ENDING already if an earlier call was cut short.
     if (grant.beginEnd() || grant.state().phase() == Phase.ENDING) {
@@ -172,7 +174,7 @@ final class Settlement {
       free(grant);
     }
     if (hold.queue().endRelease(hold, failure)) {
-      client.queues.endUse(hold.queue());
+      parts.queues().endUse(hold.queue());
       tellEnd(hold, inBackground, failure);
     }
     return failure != null && failure.getCause() instanceof Error error ? error : null;
@@ -185,7 +187,7 @@ final class Settlement {
   private @Nullable StoreException endAtStore(ActiveGrant grant) {
     try {
       ReleaseOutcome outcome = StoreCalls.callUninterrupted(
-          () -> client.store.release(grant.grant(), grant.minHoldLeft()));
+          () -> parts.store().release(grant.grant(), grant.minHoldLeft()));
       switch (outcome) {
         case RELEASED -> grant.endReleased();
         case RELEASED_OR_LOST -> grant.endUnconfirmed();
@@ -193,7 +195,7 @@ final class Settlement {
       }
       return null;
     } catch (StoreException e) {
-      client.cleanup.release(grant.grant(), grant.crashBound(), grant.minHoldLeft());
+      parts.cleanup().release(grant.grant(), grant.crashBound(), grant.minHoldLeft());
       grant.endUnconfirmed();
       return e;
     }
@@ -208,11 +210,11 @@ final class Settlement {
       for (Consumer<? super LeaseLoss> listener : hold.lastListeners()) {
         tellLoss(loss, listener);
       }
-      client.events.lost(hold, loss);
+      parts.events().lost(hold, loss);
     } else if (inBackground) {
-      client.events.releasedInBackground(hold, failure == null);
+      parts.events().releasedInBackground(hold, failure == null);
     } else {
-      client.events.released(hold, failure == null);
+      parts.events().released(hold, failure == null);
     }
     if (failure != null) {
       log.warn(
@@ -228,7 +230,7 @@ final class Settlement {
    */
   private void tellLoss(LeaseLoss loss, Consumer<? super LeaseLoss> listener) {
     try {
-      client.events.tellLoss(loss, listener);
+      parts.events().tellLoss(loss, listener);
     } catch (Throwable e) {
       try {
         listener.accept(loss);
@@ -242,10 +244,10 @@ final class Settlement {
   void giveBackUnseen(Grant grant) {
     try {
       ReleaseOutcome outcome =
-          StoreCalls.callUninterrupted(() -> client.store.release(grant, Duration.ZERO));
+          StoreCalls.callUninterrupted(() -> parts.store().release(grant, Duration.ZERO));
       log.debug("Lock '{}' given back unused: {}", grant.claim().key().name(), outcome);
     } catch (StoreException e) {
-      client.cleanup.release(grant, grant.crashBound(grant.claim().ttl()), Duration.ZERO);
+      parts.cleanup().release(grant, grant.crashBound(grant.claim().ttl()), Duration.ZERO);
       log.debug("Lock '{}' not given back yet", grant.claim().key().name(), e);
     }
   }
@@ -256,18 +258,19 @@ final class Settlement {
    */
   private void free(ActiveGrant grant) {
     if (grant.isLostHereOnly()) {
-      client.cleanup.release(grant.grant(), grant.crashBound(), grant.minHoldLeft());
+      parts.cleanup().release(grant.grant(), grant.crashBound(), grant.minHoldLeft());
     }
   }
 
   // Losing
 
   /** Settles the loss of a grant, or its dropped handles. No I/O. */
-  void settle(ActiveGrant grant) {
+  @Override
+  public void settle(ActiveGrant grant) {
     if (grant.state().isOver()) {
-      client.keeper.forget(grant);
+      parts.keeper().forget(grant);
     }
-    for (WaitQueue queue : client.queues.of(grant.key())) {
+    for (WaitQueue queue : parts.queues().of(grant.key())) {
       settle(queue, grant);
     }
     finishRelease(grant);
@@ -289,11 +292,11 @@ final class Settlement {
    * without a holder is not renewed.
    */
   void finishRelease(ActiveGrant grant) {
-    for (WaitQueue queue : client.queues.of(grant.key())) {
+    for (WaitQueue queue : parts.queues().of(grant.key())) {
       Hold hold = queue.unfinishedRelease(grant);
       if (hold != null) {
         // The task does nothing while another thread is releasing the hold.
-        client.cleaners.submit(hold);
+        parts.cleaners().submit(hold);
       }
     }
   }
@@ -304,14 +307,16 @@ final class Settlement {
       hold.grant().schedule().stop();
     }
     if (dropped.isOver()) {
-      client.queues.endUse(queue);
+      parts.queues().endUse(queue);
     }
-    client.events.leaked(hold);
-    client.callbacks.log(() -> log.warn(
-        "A lease of lock '{}' with token {} became unreachable without close(){}",
-        hold.lockName(),
-        hold.token(),
-        dropped.last() ? "; it is no longer renewed, and ends with its TTL" : ""));
+    parts.events().leaked(hold);
+    parts
+        .callbacks()
+        .log(() -> log.warn(
+            "A lease of lock '{}' with token {} became unreachable without close(){}",
+            hold.lockName(),
+            hold.token(),
+            dropped.last() ? "; it is no longer renewed, and ends with its TTL" : ""));
   }
 
   private void settleLoss(WaitQueue queue, LossNotice notice) {
@@ -323,20 +328,101 @@ final class Settlement {
     for (var listener = notice.listeners().peek();
         listener != null;
         listener = notice.listeners().peek()) {
-      client.events.tellLoss(notice.loss(), listener);
+      parts.events().tellLoss(notice.loss(), listener);
       notice.listeners().remove();
     }
     if (queue.holds().told(hold)) {
-      client.queues.endUse(queue);
+      parts.queues().endUse(queue);
     }
     if (hold.isSeen()) {
-      client.events.lost(hold, notice.loss());
+      parts.events().lost(hold, notice.loss());
       // On another thread: an appender can block, and would delay the losses of other leases.
-      client.callbacks.log(() -> log.warn(
-          "The lease of lock '{}' with token {} was lost: {}",
-          hold.lockName(),
-          hold.token(),
-          notice.loss().reason()));
+      parts
+          .callbacks()
+          .log(() -> log.warn(
+              "The lease of lock '{}' with token {} was lost: {}",
+              hold.lockName(),
+              hold.token(),
+              notice.loss().reason()));
+    }
+  }
+
+  // Told by grants
+
+  @Override
+  public void askAtOnce(ActiveGrant grant) {
+    grant.schedule().askAtOnce();
+    parts.keeper().requestScan();
+  }
+
+  @Override
+  public void certaintyChanged(ActiveGrant grant, int changes) {
+    try {
+      parts.events().inOrder(() -> tellChanges(grant, changes));
+    } catch (Throwable e) {
+      // This change is told together with the next one.
+      log.warn("A doubt about the lease of lock '{}' is told later", grant.key().name(), e);
+    }
+  }
+
+  /**
+   * Tells listeners about changes once each and in order, though this may be called out of order.
+   */
+  private void tellChanges(ActiveGrant grant, int changes) {
+    while (grant.tellNextChange(changes)) {
+      Hold hold = holdOf(grant);
+      if (hold != null) {
+        if (grant.isChangeToUncertain()) {
+          parts.events().uncertain(hold);
+        } else {
+          parts.events().confirmed(hold);
+        }
+      }
+    }
+  }
+
+  @Override
+  public void lost(ActiveGrant grant) {
+    parts.settlers().submit(grant);
+  }
+
+  /** Takes in a renewal by the keeper. */
+  void renewedInRound(ActiveGrant grant) {
+    try {
+      finishRelease(grant);
+      renewed(grant);
+    } catch (Throwable e) { // The lease was renewed all the same; the next renewal checks again.
+      log.warn("What follows a renewal of lock '{}' was cut short", grant.key().name(), e);
+    }
+  }
+
+  void renewed(ActiveGrant grant) {
+    parts.events().inOrder(() -> {
+      Hold hold = holdOf(grant);
+      if (hold != null) {
+        parts.events().renewed(hold);
+      }
+    });
+  }
+
+  private @Nullable Hold holdOf(ActiveGrant grant) {
+    for (WaitQueue queue : parts.queues().of(grant.key())) {
+      Hold hold = queue.holds().current();
+      if (hold != null && hold.grant() == grant) {
+        return hold;
+      }
+    }
+    return null;
+  }
+
+  /** Takes in an event of the store about a grant that is held. */
+  void heard(ActiveGrant active, EarlyEvents.Event event) {
+    if (event.lostBy() != null) {
+      active.lose(event.lostBy());
+    } else {
+      // First, since only the answer to a later request makes the grant certain again.
+      active.unanswered();
+      askAtOnce(active);
     }
   }
 }

@@ -30,7 +30,7 @@ final class StoreWait implements Runnable {
   /** The least time that is enough: a pause of the process must not cost a lease just got. */
   private static final long ENOUGH_NANOS_MIN = 2_000_000_000;
 
-  private final EngineClient client;
+  private final Parts parts;
   private final Request request;
   private final Interrupts interrupts;
   private final WaitQueue queue;
@@ -57,16 +57,12 @@ final class StoreWait implements Runnable {
 
   /** @param asked the clocks before the request that got the place */
   StoreWait(
-      EngineClient client,
-      Request request,
-      Interrupts interrupts,
-      WaitQueue queue,
-      ClockReading asked) {
-    this.client = client;
+      Parts parts, Request request, Interrupts interrupts, WaitQueue queue, ClockReading asked) {
+    this.parts = parts;
     this.request = request;
     this.interrupts = interrupts;
     this.queue = queue;
-    this.time = client.time;
+    this.time = parts.time();
     this.asked = asked;
   }
 
@@ -87,7 +83,7 @@ final class StoreWait implements Runnable {
       // The time is over, and the last answer was "taken".
       if (request.mode().untilNanos() - time.nanos() <= 0) {
         storeSlow = time.nanos() - request.mode().untilNanos()
-            >= client.storeTimeoutNanos() / PROMPT_DIVISOR;
+            >= parts.storeTimeoutNanos() / PROMPT_DIVISOR;
         return new Ticket.Waiting(recheck);
       }
       queue.waitsAtStore(this);
@@ -123,7 +119,7 @@ final class StoreWait implements Runnable {
   /** Whether the grant has half of its time left, or enough to be renewed. */
   private boolean isFresh(Grant grant) {
     long validForNanos = Math.min(Nanos.of(request.options().ttl()), Nanos.of(grant.validFor()));
-    long enoughNanos = Math.max(ENOUGH_NANOS_MIN, client.storeTimeoutNanos() / ENOUGH_DIVISOR);
+    long enoughNanos = Math.max(ENOUGH_NANOS_MIN, parts.storeTimeoutNanos() / ENOUGH_DIVISOR);
     Validity validity =
         Validity.of(asked, validForNanos, asked.nanos() + Nanos.FOREVER, asked.nanos());
     ClockReading now = time.read();
@@ -134,7 +130,7 @@ final class StoreWait implements Runnable {
 
   private void awaitWake(long recheckAtNanos) throws InterruptedException {
     while (true) {
-      client.requireOpen(request.key().name());
+      parts.requireOpen(request.key().name());
       interrupts.check();
       long nowNanos = time.nanos();
       long leftNanos = Math.min(recheckAtNanos - nowNanos, request.mode().untilNanos() - nowNanos);

@@ -13,30 +13,31 @@ public final class EngineProbe {
 
   /** The thread that keeps its leases. */
   public static Thread keeper(LockClient client) {
-    return KeeperProbe.thread(engine(client).keeper);
+    return KeeperProbe.thread(engine(client).parts.keeper());
   }
 
   /** The number of grants that are kept. */
   public static int kept(LockClient client) {
-    return KeeperProbe.kept(engine(client).keeper);
+    return KeeperProbe.kept(engine(client).parts.keeper());
   }
 
   /** The number of groups of leases that are being renewed. */
   public static int renewing(LockClient client) {
-    return KeeperProbe.roundsInFlight(engine(client).keeper);
+    return KeeperProbe.roundsInFlight(engine(client).parts.keeper());
   }
 
   /** Whether its own threads, but for the keeper and the renewals, have nothing to do. */
   public static boolean areWorkersIdle(LockClient client) {
     EngineClient engine = engine(client);
-    return WorkersProbe.areIdle(List.of(engine.settlers, engine.cleaners, engine.callbackThreads));
+    return WorkersProbe.areIdle(
+        List.of(engine.parts.settlers(), engine.parts.cleaners(), engine.parts.callbackThreads()));
   }
 
   /** As {@link #areWorkersIdle}, but there can be tasks that wait for their next try. */
   public static boolean areWorkersWaiting(LockClient client) {
     EngineClient engine = engine(client);
     return WorkersProbe.areWaiting(
-        List.of(engine.settlers, engine.cleaners, engine.callbackThreads));
+        List.of(engine.parts.settlers(), engine.parts.cleaners(), engine.parts.callbackThreads()));
   }
 
   /** A description of its own threads, for messages. */
@@ -53,26 +54,27 @@ public final class EngineProbe {
   /** Changes how all threads but the keeper are made. */
   public static void changeThreads(LockClient client, UnaryOperator<ThreadFactory> change) {
     EngineClient engine = engine(client);
-    WorkersProbe.change(engine.settlers, change);
-    WorkersProbe.change(engine.cleaners, change);
-    WorkersProbe.change(engine.callbackThreads, change);
-    KeeperProbe.change(engine.keeper, change);
+    WorkersProbe.change(engine.parts.settlers(), change);
+    WorkersProbe.change(engine.parts.cleaners(), change);
+    WorkersProbe.change(engine.parts.callbackThreads(), change);
+    KeeperProbe.change(engine.parts.keeper(), change);
   }
 
   /** Has all threads but the keeper end as soon as they have nothing to do. */
   public static void keepNoIdleThreads(LockClient client) {
     EngineClient engine = engine(client);
-    engine.settlers.retire();
-    engine.cleaners.retire();
-    engine.callbackThreads.retire();
-    KeeperProbe.keepNoIdleThreads(engine.keeper);
+    engine.parts.settlers().retire();
+    engine.parts.cleaners().retire();
+    engine.parts.callbackThreads().retire();
+    KeeperProbe.keepNoIdleThreads(engine.parts.keeper());
   }
 
   /** The number of its threads, but for the keeper. */
   public static int threads(LockClient client) {
     EngineClient engine = engine(client);
-    return WorkersProbe.threads(List.of(engine.settlers, engine.cleaners, engine.callbackThreads))
-        + KeeperProbe.roundThreads(engine.keeper);
+    return WorkersProbe.threads(List.of(
+            engine.parts.settlers(), engine.parts.cleaners(), engine.parts.callbackThreads()))
+        + KeeperProbe.roundThreads(engine.parts.keeper());
   }
 
   private static EngineClient engine(LockClient client) {

@@ -29,7 +29,7 @@ class HygieneTest extends EngineTest {
 
   private void assertNothingIsLeft() {
     EngineClient engine = (EngineClient) client();
-    Eventually.await("the queues to go", () -> engine.queues.all().isEmpty());
+    Eventually.await("the queues to go", () -> engine.parts.queues().all().isEmpty());
     assertThat(EngineProbe.kept(client())).isZero();
   }
 
@@ -90,7 +90,7 @@ class HygieneTest extends EngineTest {
     Lease nested = held("x");
     store.events().lost(store.grant("x"), LeaseLoss.Reason.TAKEN);
     assertThatThrownBy(outer::close).isInstanceOf(LockLostException.class);
-    assertThat(((EngineClient) client()).queues.all()).hasSize(1);
+    assertThat(((EngineClient) client()).parts.queues().all()).hasSize(1);
     assertThatThrownBy(nested::close).isInstanceOf(LockLostException.class);
     outer.close();
 

@@ -65,7 +65,7 @@ public final class ModelEngine {
     EngineClient client =
         new EngineClient(settings, new Clocks(settings.time()), name, claims, store);
     EngineProbe.changeThreads(client, factory -> task -> threads.apply(task, "worker"));
-    KeeperProbe.runOn(client.keeper, task -> threads.apply(task, "keeper"));
+    KeeperProbe.runOn(client.parts.keeper(), task -> threads.apply(task, "keeper"));
     client.start();
     return client;
   }
@@ -123,7 +123,7 @@ public final class ModelEngine {
   /** The lease that a thread owns through {@code asLock()}. */
   public static Held held(LockClient client, String name, Thread thread) {
     LockKey key = new LockKey(LockKind.MUTEX, name);
-    for (WaitQueue queue : ((EngineClient) client).queues.of(key)) {
+    for (WaitQueue queue : ((EngineClient) client).parts.queues().of(key)) {
       Handle handle = queue.holds().lastThreadOwned(thread);
       if (handle != null) {
         return new Held(handle);
@@ -136,14 +136,14 @@ public final class ModelEngine {
   public static String left(LockClient client) {
     EngineClient engine = (EngineClient) client;
     StringBuilder left = new StringBuilder();
-    for (WaitQueue queue : engine.queues.all()) {
+    for (WaitQueue queue : engine.parts.queues().all()) {
       left.append("a queue for ").append(queue.key().name()).append("; ");
     }
     if (EngineProbe.kept(client) > 0) {
       left.append(EngineProbe.kept(client)).append(" grants that are kept; ");
     }
-    if (!engine.cleanup.isOver()) {
-      left.append("clean-up of ").append(engine.cleanup.leftUndone()).append("; ");
+    if (!engine.parts.cleanup().isOver()) {
+      left.append("clean-up of ").append(engine.parts.cleanup().leftUndone()).append("; ");
     }
     if (!EngineProbe.areWorkersIdle(client)) {
       left.append("tasks; ");
