@@ -44,7 +44,7 @@ if not is_taken(last) then
     hand_over(last, waiter)
     last = last_grant()
   else
-    last.left = redis.call('PTTL', KEYS[1])
+    last.left = key_left() -- As long as it blocks at most.
   end
 end
 

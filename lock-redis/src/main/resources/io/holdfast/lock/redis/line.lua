@@ -3,10 +3,17 @@
 
 local PLACES_LOOKED_AT_MAX = 100
 local NOBODY = '-'
+local WITHOUT_END = 3600000
 
 local function now_millis()
   local clock = redis.call('TIME')
   return clock[1] * 1000 + math.floor(clock[2] / 1000)
+end
+
+-- For how long the key lives (ms). It has an end, unless somebody else made it.
+local function key_left()
+  local left = redis.call('PTTL', KEYS[1])
+  return left < 0 and WITHOUT_END or left
 end
 
 -- The last grant, and for how long it still stands (ms; below zero: it does not); nil: none is
@@ -19,8 +26,7 @@ local function last_grant()
   local owner, state, number, kept, holder =
     string.match(value, '^([%-%x]+)|(%a)|(%d+)|(%d+)|(.*)$')
   if not owner then
-    return {owner = '', state = '', number = '0', kept = 0, holder = value,
-      left = math.max(0, redis.call('PTTL', KEYS[1]))}
+    return {owner = '', state = '', number = '0', kept = 0, holder = value, left = key_left()}
   end
   return {
     owner = owner,

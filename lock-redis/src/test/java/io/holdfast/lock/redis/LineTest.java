@@ -145,6 +145,9 @@ class LineTest {
     Stores.Waiter waiter = Stores.Waiter.join(second, key);
     assertThat(waiter.ticket().poll()).isInstanceOf(Ticket.Waiting.class);
     assertThat(first.inspect(key).orElseThrow().description()).contains("several");
+    redis.persist(Stored.keyOf(key)); // Whoever waits must not poll without a pause.
+    assertThat(((Ticket.Waiting) waiter.ticket().poll()).recheckAfter())
+        .isGreaterThanOrEqualTo(Inbox.RECHECK_AFTER_MIN);
     assertThat(Stored.grant(redis, Stored.keyOf(key))).isEqualTo("several|of a later version");
   }
 

@@ -6,6 +6,9 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.LockKind;
 import io.holdfast.lock.spi.StoreException;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.time.Instant;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -40,6 +43,13 @@ class LineTest {
     Line line =
         Line.of("/p", List.of(A + "0000000003", "read-" + B.replace('-', 's') + "0000000002"));
     assertThat(line.places()).extracting(Line.Place::sequence).containsExactly(2, 3);
+  }
+
+  @Test
+  void theContentOfALaterVersionHasItsTimesWhereTheyAreToday() {
+    NodeData data = NodeData.of("holdfast 2\n5000 7\nthem".getBytes(StandardCharsets.UTF_8));
+    assertThat(data)
+        .isEqualTo(new NodeData(Duration.ofSeconds(5), Instant.ofEpochMilli(7), "them"));
   }
 
   @Test
