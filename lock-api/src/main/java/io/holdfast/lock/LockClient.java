@@ -43,104 +43,24 @@ public interface LockClient extends AutoCloseable {
   DistributedLock get(String name, LockOptions options);
 
   /**
-   * Returns one lock of several names, with the client's default options. No I/O; the result need
-   * not be closed. A holder of it has the lock of each of these names, and a holder of the lock of
-   * one of them keeps it taken.
+   * Returns a view of several locks that are acquired together, with the client's default options.
+   * No I/O; the result need not be closed.
    *
-   * <p><b>Acquiring</b> is all or nothing, one name after the other (a request each), in an order
-   * that is the same for all clients, whatever order the names are passed in. So no two calls wait
-   * for each other for ever, as long as no thread calls this while it holds another lock that the
-   * others need. A wait limit is for all names together; the last answers can take a store timeout
-   * for each name that is left. A call that gets no lease gives back what it had, in reverse order.
-   * While it waits for a name, it holds those before it: {@link LockOptions#maxHold()} and a fixed
-   * TTL run for each name from its own grant. One that is lost meanwhile is asked for again.
-   *
-   * <p><b>The lease</b> is held while the leases of all names are. It is lost with the first of
-   * them, and its listeners are told once, with that name; the others stay taken until
-   * {@code close()}, which frees them and then throws. {@code close()} frees the last name first.
-   * {@link Lease#remaining()} is the least of all names, and {@link Lease#verify()} and
-   * {@link Lease#extend} are for each of them. Each name has a token of its own:
-   * {@link Lease#token(String)}. A guard refuses such a lease with an
-   * {@link IllegalArgumentException}, before any I/O: it would check one name only.
-   *
-   * <p><b>Re-entry</b> is by name. A thread that has the lock of one name can acquire that of
-   * several that include it, and the other way round. A thread that would wait for one of the names
-   * while it has the lock of one that comes later in the order gets an
-   * {@link IllegalStateException}, before any I/O.
-   *
-   * <p>{@link DistributedLock#inspect()} shows the holder of the first of the names that is taken,
-   * and {@link LockHolder#name()} is that name. {@link DistributedLock#forceRelease} is an
-   * {@link IllegalStateException}: a token is of one name. A client's {@link LockListener}s are
-   * told about each name on its own. A {@link LockTimeoutException}, a {@link LockLostException}
-   * and a {@link LeaseLoss} name one of them.
-   *
-   * @param names 1 to 100 of them; one that is there twice counts once. With one name, this is the
-   *     same as {@link #get(String)}
+   * @param names 1 to 100 of them, in any order; one that is there twice counts once
    * @throws IllegalArgumentException there is no name, or too many, or one that is not allowed
    */
   @CheckReturnValue
-  DistributedLock all(Collection<String> names);
+  JointLock all(Collection<String> names);
 
   /**
-   * Returns one lock of several names with other options; the same as
+   * Returns a view of several locks with other options; the same as
    * {@code all(names).with(options)}.
    *
    * @throws IllegalArgumentException there is no name, or too many, or one that is not allowed, or
    *     the options' TTL is too short for this client's store timeout
    */
   @CheckReturnValue
-  DistributedLock all(Collection<String> names, LockOptions options);
-
-  /**
-   * Returns a semaphore: a lock of which at most {@code permits} leases stand at any time, in all
-   * JVMs together. With the client's default options. No I/O; the result need not be closed. It has
-   * nothing to do with {@link #get(String)} of the same name, which is another lock, even if it has
-   * one permit.
-   *
-   * <p><b>The lease</b> is a lease like any other: renewed or fixed, lost or closed. It says which
-   * permit it has ({@link Lease#permit()}), and a permit's tokens rise: so what a permit stands for
-   * (a connection, a printer, a shard) can be fenced, by token and permit. A crash gives a permit
-   * back within the lease's {@link Lease#crashBound()}.
-   *
-   * <p><b>Acquiring</b> takes one permit, each time: a semaphore is not reentrant, with neither
-   * {@link Ownership}. A thread that has a permit and asks for another gets another, or waits; if
-   * all permits are its own, it waits until another thread closes one of their leases. A lost lease
-   * does not keep its thread from acquiring again. With {@link Ownership#THREAD} the thread owns
-   * each of its leases: {@link DistributedLock#isHeldByCurrentThread()} is true while one of them
-   * is held, and {@code asLock().unlock()} ends its latest.
-   *
-   * <p>Every call asks the store, also one that does not wait: leases of one client are not shared
-   * or handed on among its threads. A call that waits stands in the store's line with a place of
-   * its own, so the order of arrival, also within a client, is the store's; its page says what it
-   * promises.
-   *
-   * <p><b>The number of permits</b> is kept at the store while a permit is held or somebody waits.
-   * An acquire with another number then is a {@link PermitsMismatchException}, which names both,
-   * before anything is taken; once nothing is held and nobody waits, the next acquire's number
-   * holds. So to change it, let all clients with the old number close their leases; of one that
-   * crashed, the number stays for its crash bound at most.
-   *
-   * <p>{@link DistributedLock#holders()} shows who has which permit, {@code inspect()} the holder
-   * of the lowest one that is taken, and {@code forceRelease(token)} frees one permit.
-   * {@link #list} does not list semaphores.
-   *
-   * @param permits 1 to 1,000
-   * @throws IllegalArgumentException the name is not allowed, or the number is out of range
-   * @throws UnsupportedOperationException the store has no semaphores; the message says why
-   */
-  @CheckReturnValue
-  DistributedLock semaphore(String name, int permits);
-
-  /**
-   * Returns a semaphore with other options; the same as {@code semaphore(name,
-   * permits).with(options)}.
-   *
-   * @throws IllegalArgumentException the name is not allowed, or the number is out of range, or the
-   *     options' TTL is too short for this client's store timeout
-   * @throws UnsupportedOperationException the store has no semaphores; the message says why
-   */
-  @CheckReturnValue
-  DistributedLock semaphore(String name, int permits, LockOptions options);
+  JointLock all(Collection<String> names, LockOptions options);
 
   /**
    * Asks the store which locks are held, by any client; for administrators. The result is not a

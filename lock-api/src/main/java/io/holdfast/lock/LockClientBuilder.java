@@ -123,7 +123,7 @@ public abstract class LockClientBuilder<B extends LockClientBuilder<B>> {
    * @throws LockStoreException the store gave no usable answer
    */
   @CheckReturnValue
-  public final LockClient build() {
+  public LockClient build() {
     return Engine.start(
         new Engine.Settings(
             clientName,

@@ -5,7 +5,7 @@ import java.time.Instant;
 
 /** The holder of a lock, as the store showed it at one moment. */
 public interface LockHolder {
-  /** The name of the lock; of a lock of several names, the one that this holder has. */
+  /** The name of the lock. */
   String name();
 
   /**
@@ -14,11 +14,6 @@ public interface LockHolder {
    * this one or up to 1,023 higher.
    */
   long token();
-
-  /**
-   * The permit that the holder of a semaphore has ({@link Lease#permit()}); 0 for any other lock.
-   */
-  int permit();
 
   /**
    * A description of the holder for humans: client, host, process and thread. The format is not

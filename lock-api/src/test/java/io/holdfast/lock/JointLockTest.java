@@ -29,11 +29,11 @@ class JointLockTest extends EngineTest {
   private static final LockOptions FIXED = LockOptions.fixed(TTL);
   private static final LockOptions BY_LEASE = LockOptions.defaults().withOwnership(Ownership.LEASE);
 
-  private DistributedLock all(String... names) {
+  private JointLock all(String... names) {
     return client().all(List.of(names));
   }
 
-  private DistributedLock all(LockOptions options, String... names) {
+  private JointLock all(LockOptions options, String... names) {
     return client().all(List.of(names), options);
   }
 
@@ -71,11 +71,13 @@ class JointLockTest extends EngineTest {
 
   @Test
   void oneNameIsThatLock() {
-    Lease lease = client().all(List.of("a", "a")).tryLock().orElseThrow();
+    JointLease lease = client().all(List.of("a", "a")).tryLock().orElseThrow();
 
-    assertThat(lease.token("a")).isEqualTo(lease.token());
-    assertThat(lease.name()).isEqualTo("a");
+    assertThat(lease.names()).containsExactly("a");
+    assertThat(lease.token("a")).isEqualTo(store.grant("a").number() << 10);
+    assertThat(lock("a").isHeldByCurrentThread()).isTrue();
     lease.close();
+    assertFree("a");
   }
 
   @Test
@@ -102,10 +104,10 @@ class JointLockTest extends EngineTest {
   @Test
   void aChangeOfTheCallersListChangesNothing() {
     List<String> names = new ArrayList<>(List.of("a", "b"));
-    DistributedLock lock = client().all(names);
+    JointLock lock = client().all(names);
     names.set(1, "c");
 
-    assertThat(lock.name()).isEqualTo("a, b");
+    assertThat(lock.names()).containsExactly("a", "b");
   }
 
   // All or nothing
@@ -124,7 +126,7 @@ class JointLockTest extends EngineTest {
   void aWaitLimitIsForAllNamesTogether() throws Exception {
     Lease first = others("a").tryLock().orElseThrow();
     Lease second = others("b").tryLock().orElseThrow();
-    Actor<Lease> waiter =
+    Actor<JointLease> waiter =
         start("waiter", () -> all("a", "b").lockWithin(Duration.ofSeconds(10))).awaitParked();
     pass(Duration.ofSeconds(6));
     first.close();
@@ -147,7 +149,7 @@ class JointLockTest extends EngineTest {
   @Test
   void anInterruptGivesBackWhatThereIs() throws Exception {
     Lease others = others("b").tryLock().orElseThrow();
-    Actor<Lease> waiter = start("waiter", () -> all("a", "b").lock()).awaitParked();
+    Actor<JointLease> waiter = start("waiter", () -> all("a", "b").lock()).awaitParked();
     assertThat(store.holder("a")).isPresent();
     waiter.interrupt();
 
@@ -218,7 +220,7 @@ class JointLockTest extends EngineTest {
   @Test
   void aClientThatClosesEndsTheWaitAndFreesAll() throws Exception {
     Lease others = others("b").tryLock().orElseThrow();
-    Actor<Lease> waiter = start("waiter", () -> all("a", "b").lock()).awaitParked();
+    Actor<JointLease> waiter = start("waiter", () -> all("a", "b").lock()).awaitParked();
     time.runDuring(client()::close);
 
     assertThatThrownBy(waiter::result).isInstanceOf(LockClientClosedException.class);
@@ -231,12 +233,13 @@ class JointLockTest extends EngineTest {
   @Test
   void aNameThatIsLostWhileALaterOneIsWaitedForIsTakenAgain() throws Exception {
     Lease others = others("b").tryLock().orElseThrow();
-    Actor<Lease> waiter = start("waiter", () -> all(FIXED, "a", "b").lock()).awaitParked();
+    Actor<JointLease> waiter =
+        start("waiter", () -> all(FIXED, "a", "b").lock()).awaitParked();
     passTheTtl();
     assertFree("a");
     others.close();
 
-    Lease lease = waiter.result();
+    JointLease lease = waiter.result();
     assertThat(lease.isHeld()).isTrue();
     assertThat(store.grants("a")).as("grants of a").hasSize(2);
     assertThat(lease.token("a")).isEqualTo(store.grant("a").number() << 10);
@@ -248,7 +251,8 @@ class JointLockTest extends EngineTest {
   @Test
   void nobodyWaitsForANameWhileHoldingALaterOne() throws Exception {
     Lease others = others("b").tryLock().orElseThrow();
-    Actor<Lease> waiter = start("waiter", () -> all(FIXED, "a", "b").lock()).awaitParked();
+    Actor<JointLease> waiter =
+        start("waiter", () -> all(FIXED, "a", "b").lock()).awaitParked();
     passTheTtl();
     Lease inBetween = others("a").tryLock().orElseThrow();
     others.close();
@@ -263,7 +267,7 @@ class JointLockTest extends EngineTest {
   @Test
   void aNameThatIsLostWhenNoTimeIsLeftIsNoLease() throws Exception {
     Lease others = others("b").tryLock().orElseThrow();
-    Actor<Lease> waiter = start(
+    Actor<JointLease> waiter = start(
             "waiter", () -> all(FIXED, "a", "b").lockWithin(AT_RENEWAL.multipliedBy(3)))
         .awaitParked();
     pass(AT_RENEWAL);
@@ -286,15 +290,14 @@ class JointLockTest extends EngineTest {
   @Test
   void eachNameHasItsToken() {
     held("b").close();
-    Lease lease = all("a", "b").tryLock().orElseThrow();
+    JointLease lease = all("a", "b").tryLock().orElseThrow();
     long ofA = store.grant("a").number() << 10;
     long ofB = store.grant("b").number() << 10;
 
     assertThat(lease.token("a")).isEqualTo(ofA).isNotEqualTo(ofB);
     assertThat(lease.token("b")).isEqualTo(ofB);
-    assertThatThrownBy(lease::token).isInstanceOf(IllegalStateException.class);
     assertThatThrownBy(() -> lease.token("c")).isInstanceOf(IllegalArgumentException.class);
-    assertThat(lease).hasToString("Lease[a, token " + ofA + "; b, token " + ofB + "; HELD]");
+    assertThat(lease).hasToString("JointLease[a, token " + ofA + "; b, token " + ofB + "; HELD]");
     lease.close();
     assertThat(lease.token("b")).isEqualTo(ofB);
     assertThat(lease.state()).isEqualTo(LeaseState.RELEASED);
@@ -302,7 +305,7 @@ class JointLockTest extends EngineTest {
 
   @Test
   void oneLossIsTheLossOfAllAndToldOnce() {
-    Lease lease = all("a", "b", "c").tryLock().orElseThrow();
+    JointLease lease = all("a", "b", "c").tryLock().orElseThrow();
     List<String> told = Collections.synchronizedList(new ArrayList<>());
     lease.onLost(loss -> told.add(loss.name() + " " + loss.token() + " " + loss.reason()));
     takeAway("b");
@@ -332,7 +335,7 @@ class JointLockTest extends EngineTest {
 
   @Test
   void aCloseFreesAllWhateverIsThrown() {
-    Lease lease = all("a", "b", "c").tryLock().orElseThrow();
+    JointLease lease = all("a", "b", "c").tryLock().orElseThrow();
     store.next(RELEASE, call -> {
       throw new OutOfMemoryError("c");
     });
@@ -346,7 +349,7 @@ class JointLockTest extends EngineTest {
 
   @Test
   void allNamesAreRenewed() {
-    Lease lease = all("a", "b").tryLock().orElseThrow();
+    JointLease lease = all("a", "b").tryLock().orElseThrow();
     pass(AT_RENEWAL);
     pass(AT_RENEWAL);
     pass(AT_RENEWAL);
@@ -362,10 +365,11 @@ class JointLockTest extends EngineTest {
   @Test
   void theTimeLeftIsTheLeast() throws Exception {
     Lease others = others("b").tryLock().orElseThrow();
-    Actor<Lease> waiter = start("waiter", () -> all(FIXED, "a", "b").lock()).awaitParked();
+    Actor<JointLease> waiter =
+        start("waiter", () -> all(FIXED, "a", "b").lock()).awaitParked();
     pass(Duration.ofSeconds(10));
     others.close();
-    Lease lease = waiter.result();
+    JointLease lease = waiter.result();
 
     assertThat(lease.remaining()).isEqualTo(UNTIL_DEADLINE.minusSeconds(10));
     assertThat(lease.crashBound()).isEqualTo(TTL);
@@ -381,7 +385,7 @@ class JointLockTest extends EngineTest {
 
   @Test
   void aRenewedLeaseIsNotExtended() {
-    Lease lease = all("a", "b").tryLock().orElseThrow();
+    JointLease lease = all("a", "b").tryLock().orElseThrow();
 
     assertThatThrownBy(() -> lease.extend(TTL)).isInstanceOf(IllegalStateException.class);
     assertThat(names(EXTEND)).isEmpty();
@@ -390,7 +394,7 @@ class JointLockTest extends EngineTest {
 
   @Test
   void aJumpOfTheWallClockIsSettledForEachName() {
-    Lease lease = all("a", "b").tryLock().orElseThrow();
+    JointLease lease = all("a", "b").tryLock().orElseThrow();
     time.jumpWallClock(Duration.ofHours(1));
 
     assertThat(lease.isHeld()).isFalse();
@@ -403,10 +407,11 @@ class JointLockTest extends EngineTest {
   void maxHoldCountsFromTheFirstGrant() throws Exception {
     LockOptions capped = LockOptions.defaults().withMaxHold(Duration.ofSeconds(20));
     Lease others = others("b").tryLock().orElseThrow();
-    Actor<Lease> waiter = start("waiter", () -> all(capped, "a", "b").lock()).awaitParked();
+    Actor<JointLease> waiter =
+        start("waiter", () -> all(capped, "a", "b").lock()).awaitParked();
     pass(Duration.ofSeconds(8));
     others.close();
-    Lease lease = waiter.result();
+    JointLease lease = waiter.result();
     pass(Duration.ofSeconds(11));
     assertThat(lease.isHeld()).isTrue();
     pass(Duration.ofSeconds(1));
@@ -446,7 +451,7 @@ class JointLockTest extends EngineTest {
 
   @Test
   void anExtensionCanSetAMinimumHoldOfEachName() {
-    Lease lease = all(FIXED, "a", "b").tryLock().orElseThrow();
+    JointLease lease = all(FIXED, "a", "b").tryLock().orElseThrow();
     lease.extend(TTL, Duration.ofSeconds(10));
     lease.close();
 
@@ -486,8 +491,8 @@ class JointLockTest extends EngineTest {
 
   @Test
   void aThreadReentersAllNames() {
-    Lease outer = all("a", "b").tryLock().orElseThrow();
-    Lease nested = all("b", "a").tryLock().orElseThrow();
+    JointLease outer = all("a", "b").tryLock().orElseThrow();
+    JointLease nested = all("b", "a").tryLock().orElseThrow();
     assertThat(nested.token("a")).isEqualTo(outer.token("a"));
     outer.close();
     assertThat(nested.isHeld()).isTrue();
@@ -531,7 +536,7 @@ class JointLockTest extends EngineTest {
 
   @Test
   void aLeaseThatIsItsOwnOwnerIsClosedByAnyThread() throws Exception {
-    Lease lease = all(BY_LEASE, "a", "b").tryLock().orElseThrow();
+    JointLease lease = all(BY_LEASE, "a", "b").tryLock().orElseThrow();
 
     assertThat(all(BY_LEASE, "a", "b").tryLock()).isEmpty();
     start("other", () -> {
@@ -544,7 +549,7 @@ class JointLockTest extends EngineTest {
 
   @Test
   void allNamesAreDetachedOrNone() throws Exception {
-    Lease lease = all("a", "b").tryLock().orElseThrow();
+    JointLease lease = all("a", "b").tryLock().orElseThrow();
     Lease nested = held("b");
     assertThatThrownBy(lease::detach).isInstanceOf(IllegalStateException.class);
     assertThat(lock("a").isHeldByCurrentThread()).isTrue();
@@ -592,14 +597,16 @@ class JointLockTest extends EngineTest {
   // Of the lock
 
   @Test
-  void inspectShowsTheFirstThatIsTaken() {
-    assertThat(all("a", "b", "c").inspect()).isEmpty();
+  void holdersAreThoseOfTheNamesThatAreTaken() {
+    assertThat(all("a", "b", "c").holders()).isEmpty();
     Lease second = others("b").tryLock().orElseThrow();
     Lease third = others("c").tryLock().orElseThrow();
 
-    LockHolder holder = all("a", "b", "c").inspect().orElseThrow();
-    assertThat(holder.name()).isEqualTo("b");
-    assertThat(holder.token()).isEqualTo(second.token());
+    List<LockHolder> holders = all("a", "c", "b").holders();
+    assertThat(holders).extracting(LockHolder::name).containsExactly("b", "c");
+    assertThat(holders)
+        .extracting(LockHolder::token)
+        .containsExactly(second.token(), third.token());
     second.close();
     third.close();
   }
@@ -617,7 +624,7 @@ class JointLockTest extends EngineTest {
 
   @Test
   void threadsOfOneClientThatAskInAnyOrderAllGetTheirTurn() throws Exception {
-    Lease all = all("a", "b", "c").tryLock().orElseThrow();
+    JointLease all = all("a", "b", "c").tryLock().orElseThrow();
     List<Actor<Long>> waiters = new ArrayList<>();
     for (List<String> names :
         List.of(List.of("c", "a"), List.of("b", "c"), List.of("b", "a"), List.of("c", "b", "a"))) {
@@ -635,7 +642,7 @@ class JointLockTest extends EngineTest {
 
   @Test
   void aRefusalOfTheStoreInTheMidstOfAnExtensionEndsNothing() {
-    Lease lease = all(FIXED, "a", "b").tryLock().orElseThrow();
+    JointLease lease = all(FIXED, "a", "b").tryLock().orElseThrow();
     store.next(EXTEND, call -> call.call());
     store.next(EXTEND, call -> {
       throw StoreException.refused("down", null);

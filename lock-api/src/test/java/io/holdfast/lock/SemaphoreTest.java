@@ -11,27 +11,24 @@ import io.holdfast.lock.simulation.EngineTest;
 import io.holdfast.lock.simulation.ScriptedStore;
 import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Grant;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
-import java.util.concurrent.locks.Lock;
 import org.junit.jupiter.api.Test;
 
-/** Locks with several permits. */
-@SuppressWarnings("LockNotBeforeTry") // What is between the two is what is tested.
+/** Semaphores. */
 class SemaphoreTest extends EngineTest {
   private static final LockOptions FIXED = LockOptions.fixed(TTL);
 
-  private DistributedLock two() {
+  private DistributedSemaphore two() {
     return client().semaphore("s", 2);
   }
 
-  private LockClient anotherClient() {
+  private SemaphoreClient anotherClient() {
     return opened(new ScriptedStore(time, server).client().clientName("another").build());
   }
 
-  private static Lease take(DistributedLock semaphore) {
+  private static PermitLease take(DistributedSemaphore semaphore) {
     return semaphore.tryLock().orElseThrow();
   }
 
@@ -39,10 +36,10 @@ class SemaphoreTest extends EngineTest {
 
   @Test
   void aReleaseAfterTheFirstFreesNothing() {
-    Lease first = take(two());
-    Lease second = take(two());
+    PermitLease first = take(two());
+    PermitLease second = take(two());
     first.close();
-    Lease third = take(two());
+    PermitLease third = take(two());
     first.close();
 
     assertThat(store.count(RELEASE)).isEqualTo(1);
@@ -54,7 +51,7 @@ class SemaphoreTest extends EngineTest {
   @Test
   void nothingIsLeftOfASemaphoreThatWasUsed() {
     take(two()).close();
-    Lease lease = take(two());
+    PermitLease lease = take(two());
     assertThat(two().forceRelease(lease.token())).isTrue();
     assertThatThrownBy(lease::close).isInstanceOf(LockLostException.class);
     settle();
@@ -66,8 +63,8 @@ class SemaphoreTest extends EngineTest {
 
   @Test
   void anotherNumberIsRefusedWhilePermitsAreHeld() throws Exception {
-    Lease lease = take(two());
-    DistributedLock three = anotherClient().semaphore("s", 3);
+    PermitLease lease = take(two());
+    DistributedSemaphore three = anotherClient().semaphore("s", 3);
 
     assertThatThrownBy(three::tryLock)
         .isInstanceOfSatisfying(PermitsMismatchException.class, e -> {
@@ -85,8 +82,8 @@ class SemaphoreTest extends EngineTest {
 
   @Test
   void anotherNumberIsRefusedUntilTheCrashedHoldersTimeIsOver() {
-    Lease crashed = take(client().semaphore("s", 2, FIXED));
-    DistributedLock three = anotherClient().semaphore("s", 3);
+    PermitLease crashed = take(client().semaphore("s", 2, FIXED));
+    DistributedSemaphore three = anotherClient().semaphore("s", 3);
 
     assertThatThrownBy(three::tryLock).isInstanceOf(PermitsMismatchException.class);
     pass(TTL);
@@ -123,9 +120,9 @@ class SemaphoreTest extends EngineTest {
 
   @Test
   void nobodyOvertakesWhoWaits() throws Exception {
-    Lease first = take(two());
-    Lease second = take(two());
-    Actor<Lease> waiter = start("waiter", () -> two().lock());
+    PermitLease first = take(two());
+    PermitLease second = take(two());
+    Actor<PermitLease> waiter = start("waiter", () -> two().lock());
     store.awaitCount(ACQUIRE_OR_QUEUE, 1);
     waiter.awaitParked();
     // The one in line does not hear of the permit before another asks for it.
@@ -143,8 +140,8 @@ class SemaphoreTest extends EngineTest {
   @Test
   void eachLeaseIsRenewedAndLostByItself() throws Exception {
     List<LeaseLoss> told = Collections.synchronizedList(new ArrayList<>());
-    Lease first = take(two());
-    Lease second = take(two());
+    PermitLease first = take(two());
+    PermitLease second = take(two());
     first.onLost(told::add);
     second.onLost(told::add);
     Grant firsts = store.grants("s").get(0);
@@ -163,7 +160,7 @@ class SemaphoreTest extends EngineTest {
       assertThat(loss.name()).isEqualTo("s");
     });
     // The permit is free, and the thread with a lost lease may have it.
-    Lease third = take(two());
+    PermitLease third = take(two());
     assertThatThrownBy(first::close).isInstanceOf(LockLostException.class);
     second.close();
     third.close();
@@ -171,9 +168,9 @@ class SemaphoreTest extends EngineTest {
 
   @Test
   void closingTheClientGivesAllPermitsBack() throws Exception {
-    DistributedLock others = anotherClient().semaphore("s", 2);
-    Lease first = take(two());
-    Lease second = take(two());
+    DistributedSemaphore others = anotherClient().semaphore("s", 2);
+    PermitLease first = take(two());
+    PermitLease second = take(two());
     Actor<Throwable> waiter = start("waiter", () -> {
       try (Lease third = two().lock()) {
         return new AssertionError("got " + third);
@@ -195,41 +192,33 @@ class SemaphoreTest extends EngineTest {
   // Owners
 
   @Test
-  void theThreadOwnsEachOfItsLeases() {
-    DistributedLock semaphore = two();
-    Lease first = take(semaphore);
-    Lease second = take(semaphore);
+  void aLeaseBelongsToNoThread() throws Exception {
+    PermitLease lease = take(two());
 
-    assertThat(semaphore.isHeldByCurrentThread()).isTrue();
-    first.close();
-    assertThat(semaphore.isHeldByCurrentThread()).isTrue();
-    second.detach();
-    assertThat(semaphore.isHeldByCurrentThread()).isFalse();
-    second.close();
-  }
-
-  @Test
-  void unlockEndsTheThreadsLatest() {
-    Lock lock = two().asLock();
-    lock.lock();
-    time.advance(Duration.ofMillis(1));
-    assertThat(lock.tryLock()).isTrue();
-    assertThat(lock.tryLock()).isFalse();
-    List<Integer> both = two().holders().stream().map(LockHolder::permit).toList();
-    assertThat(both).containsExactly(0, 1);
-    lock.unlock();
-
-    assertThat(two().holders()).singleElement().satisfies(holder -> {
-      assertThat(holder.permit()).isZero();
-    });
-    lock.unlock();
-    assertThatThrownBy(lock::unlock).isInstanceOf(IllegalMonitorStateException.class);
+    assertThat(lease.detach()).isSameAs(lease);
+    PermitLease carried = start("other", lease::detach).result();
+    carried.close();
+    assertThat(lease.state()).isEqualTo(LeaseState.RELEASED);
     assertThat(two().holders()).isEmpty();
   }
 
   @Test
+  void holdersAreInTheOrderOfTheirPermits() {
+    PermitLease first = take(two());
+    PermitLease second = take(two());
+
+    assertThat(two().holders()).extracting(PermitHolder::permit).containsExactly(0, 1);
+    assertThat(two().holders())
+        .extracting(PermitHolder::token)
+        .containsExactly(first.token(), second.token());
+    first.close();
+    assertThat(two().holders()).extracting(PermitHolder::permit).containsExactly(1);
+    second.close();
+  }
+
+  @Test
   void aListOfLocksHasNoSemaphores() {
-    Lease lease = take(two());
+    PermitLease lease = take(two());
 
     assertThat(client().list("s", 10)).isEmpty();
     lease.close();

@@ -5,10 +5,12 @@ import io.holdfast.lock.LockClient;
 import io.holdfast.lock.LockListener;
 import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.LockStoreException;
+import io.holdfast.lock.SemaphoreClient;
 import io.holdfast.lock.internal.log.SafeLogger;
 import io.holdfast.lock.internal.time.Clocks;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockStore;
+import io.holdfast.lock.spi.PermitStore;
 import io.holdfast.lock.spi.StoreEvents;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoreSettings;
@@ -47,7 +49,8 @@ public final class Engine {
   }
 
   /**
-   * Opens the store and starts a client on it.
+   * Opens the store and starts a client on it: a {@link SemaphoreClient} if it is a
+   * {@link PermitStore}.
    *
    * @throws LockStoreException the store gave no usable answer
    */
@@ -67,8 +70,10 @@ public final class Engine {
     boolean started = false;
     try {
       store.checkOptions(settings.defaultOptions());
-      EngineClient client =
-          new EngineClient(settings, time, clientName, new Claims(clientName, hostName), store);
+      Claims claims = new Claims(clientName, hostName);
+      EngineClient client = store instanceof PermitStore permits
+          ? new EngineSemaphoreClient(settings, time, clientName, claims, permits)
+          : new EngineClient(settings, time, clientName, claims, store);
       relay.client = client;
       client.start();
       started = true;

@@ -2,6 +2,7 @@ package io.holdfast.lock.internal;
 
 import io.holdfast.lock.DistributedLock;
 import io.holdfast.lock.HeldLock;
+import io.holdfast.lock.JointLock;
 import io.holdfast.lock.LeaseLoss;
 import io.holdfast.lock.LockClient;
 import io.holdfast.lock.LockOptions;
@@ -20,7 +21,6 @@ import io.holdfast.lock.internal.task.EngineThreads;
 import io.holdfast.lock.internal.task.Workers;
 import io.holdfast.lock.internal.time.Clocks;
 import io.holdfast.lock.internal.time.Nanos;
-import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.LockKind;
@@ -33,11 +33,10 @@ import java.util.Objects;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 import java.util.function.Function;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** The client: assembles the parts of the engine and connects them. */
-final class EngineClient implements LockClient, StoreEvents {
+class EngineClient implements LockClient, StoreEvents {
   /*
    * Overview.
    *
@@ -138,47 +137,29 @@ final class EngineClient implements LockClient, StoreEvents {
 
   @Override
   public DistributedLock get(String name) {
-    return new EngineLock(this, new LockKey(LockKind.MUTEX, name), 1, defaultOptions);
+    return new EngineLock(this, new LockKey(LockKind.MUTEX, name), defaultOptions);
   }
 
   @Override
   public DistributedLock get(String name, LockOptions options) {
-    return lock(new LockKey(LockKind.MUTEX, name), 1, options);
+    return lock(new LockKey(LockKind.MUTEX, name), options);
   }
 
   @Override
-  public DistributedLock semaphore(String name, int permits) {
-    return semaphore(name, permits, defaultOptions);
-  }
-
-  @Override
-  public DistributedLock semaphore(String name, int permits, LockOptions options) {
-    LockKey key = new LockKey(LockKind.PERMIT, name);
-    if (permits < 1 || permits > Claim.PERMITS_MAX) {
-      throw new IllegalArgumentException("A semaphore has 1 to %s permits, not %s (semaphore '%s')"
-          .formatted(Claim.PERMITS_MAX, permits, name));
-    }
-    parts.store().checkKind(LockKind.PERMIT);
-    return lock(key, permits, options);
-  }
-
-  @Override
-  public DistributedLock all(Collection<String> names) {
+  public JointLock all(Collection<String> names) {
     return all(names, defaultOptions);
   }
 
   @Override
-  public DistributedLock all(Collection<String> names, LockOptions options) {
-    List<LockKey> keys = JointLock.keys(names);
+  public JointLock all(Collection<String> names, LockOptions options) {
+    List<LockKey> keys = EngineJointLock.keys(names);
     checkOptions(options);
-    return keys.size() == 1
-        ? new EngineLock(this, keys.get(0), 1, options)
-        : new JointLock(this, keys, options);
+    return new EngineJointLock(this, keys, options);
   }
 
-  DistributedLock lock(LockKey key, int permits, LockOptions options) {
+  DistributedLock lock(LockKey key, LockOptions options) {
     checkOptions(options);
-    return new EngineLock(this, key, permits, options);
+    return new EngineLock(this, key, options);
   }
 
   void checkOptions(LockOptions options) {
@@ -195,9 +176,13 @@ final class EngineClient implements LockClient, StoreEvents {
 
   /** Makes a lease for the user. */
   EngineLease lease(Handle handle) {
-    EngineLease lease = new EngineLease(this, handle);
-    handle.watch(lease, parts.droppedLeases().references);
-    handle.hold().grant().beginMinHold();
+    return watched(new EngineLease(this, handle));
+  }
+
+  /** Begins to watch a new lease: it is found if its user drops it. */
+  final <T extends EngineLease> T watched(T lease) {
+    lease.handle.watch(lease, parts.droppedLeases().references);
+    lease.handle.hold().grant().beginMinHold();
     return lease;
   }
 
@@ -228,14 +213,15 @@ final class EngineClient implements LockClient, StoreEvents {
   // Holding and giving back
 
   boolean isHeldBy(LockKey key, Thread thread) {
-    return ownedBy(key, thread).anyMatch(hold -> hold.grant().stands());
+    Hold hold = ownedBy(key, thread);
+    return hold != null && hold.grant().stands();
   }
 
-  /** Returns the holds of this lock that the thread owns, lost or not: for a mutex, at most one. */
-  Stream<Hold> ownedBy(LockKey key, Thread thread) {
-    return parts.queues().of(key).stream()
-        .map(queue -> queue.holds().ownedBy(thread))
-        .filter(Objects::nonNull);
+  /** Returns the hold of this lock that the thread owns, lost or not. */
+  @Nullable
+  Hold ownedBy(LockKey key, Thread thread) {
+    WaitQueue queue = parts.queues().find(key);
+    return queue == null ? null : queue.holds().ownedBy(thread);
   }
 
   void onLost(EngineLease lease, Consumer<? super LeaseLoss> listener) {
@@ -245,23 +231,14 @@ final class EngineClient implements LockClient, StoreEvents {
     }
   }
 
-  /** Returns the thread's latest open acquisition through {@code asLock()}. */
+  /**
+   * Returns the thread's latest open acquisition through {@code asLock()}. Allocates nothing, so
+   * that a thread can unlock even if the heap is full.
+   */
   @Nullable
   Handle lastThreadOwned(LockKey key, Thread thread) {
-    WaitQueue mutex = parts.queues().find(key);
-    if (mutex != null) {
-      // Allocates nothing, so that a thread can unlock even if the heap is full.
-      return mutex.holds().lastThreadOwned(thread);
-    }
-    Handle last = null;
-    for (WaitQueue queue : parts.queues().of(key)) {
-      Handle handle = queue.holds().lastThreadOwned(thread);
-      if (handle != null
-          && (last == null || handle.hold().sinceNanos() - last.hold().sinceNanos() > 0)) {
-        last = handle;
-      }
-    }
-    return last;
+    WaitQueue queue = parts.queues().find(key);
+    return queue == null ? null : queue.holds().lastThreadOwned(thread);
   }
 
   /** Closes the thread's last acquisition through {@code asLock()}; false if it has none. */

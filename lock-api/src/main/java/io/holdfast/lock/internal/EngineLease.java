@@ -16,7 +16,7 @@ import java.util.function.Consumer;
  * The user's side of an acquisition. The engine refers to it only weakly, so that a dropped one can
  * be found.
  */
-final class EngineLease extends LossListeners implements Lease {
+class EngineLease extends LossListeners implements Lease {
   final EngineClient client;
   final Handle handle;
 
@@ -33,20 +33,6 @@ final class EngineLease extends LossListeners implements Lease {
   @Override
   public long token() {
     return handle.hold().token();
-  }
-
-  @Override
-  public long token(String lockName) {
-    if (!lockName.equals(name())) {
-      throw new IllegalArgumentException(
-          "This lease is of lock '" + name() + "', not of '" + lockName + "'");
-    }
-    return token();
-  }
-
-  @Override
-  public int permit() {
-    return grant().grant().permit();
   }
 
   @Override
@@ -132,7 +118,7 @@ final class EngineLease extends LossListeners implements Lease {
     return "Lease[" + name() + ", token " + token() + ", " + state() + "]";
   }
 
-  private ActiveGrant grant() {
+  final ActiveGrant grant() {
     return handle.hold().grant();
   }
 

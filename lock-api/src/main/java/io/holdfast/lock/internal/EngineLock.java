@@ -5,22 +5,16 @@ import io.holdfast.lock.Lease;
 import io.holdfast.lock.LockHolder;
 import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.internal.Attempt.Outcome;
-import io.holdfast.lock.internal.queue.Token;
 import io.holdfast.lock.spi.LockKey;
-import io.holdfast.lock.spi.LockKind;
-import java.util.List;
 import java.util.Optional;
 
-/** The name, number of permits and options of a lock, bound to a client. */
-final class EngineLock extends LockVerbs {
+/** The name and options of a lock, bound to a client. */
+final class EngineLock extends ThreadOwnable<Lease> implements DistributedLock {
   private final LockKey key;
-  private final int permits;
 
-  /** @param permits the lock's number of permits; 1 for a mutex */
-  EngineLock(EngineClient client, LockKey key, int permits, LockOptions options) {
+  EngineLock(EngineClient client, LockKey key, LockOptions options) {
     super(client, options);
     this.key = key;
-    this.permits = permits;
   }
 
   @Override
@@ -29,8 +23,13 @@ final class EngineLock extends LockVerbs {
   }
 
   @Override
+  String shownName() {
+    return key.name();
+  }
+
+  @Override
   public DistributedLock with(LockOptions other) {
-    return client.lock(key, permits, other);
+    return client.lock(key, other);
   }
 
   @Override
@@ -49,7 +48,7 @@ final class EngineLock extends LockVerbs {
   }
 
   private Request request(WaitMode mode) {
-    return new Request(key, permits, options, mode);
+    return new Request(key, 1, options, mode);
   }
 
   @Override
@@ -63,22 +62,12 @@ final class EngineLock extends LockVerbs {
   }
 
   @Override
-  public List<LockHolder> holders() {
-    return client.questions.holders(key);
-  }
-
-  @Override
   public boolean forceRelease(long expectedToken) {
-    if (expectedToken <= 0) {
-      throw new IllegalArgumentException(
-          "A token is positive, this one is " + expectedToken + ": take it from inspect()");
-    }
-    return client.questions.forceRelease(key, Token.grantNumber(expectedToken));
+    return client.questions.forceRelease(key, expectedToken);
   }
 
   @Override
   public String toString() {
-    String ofPermits = key.kind() == LockKind.PERMIT ? ", " + permits + " permits" : "";
-    return "DistributedLock[" + key.name() + ofPermits + ", " + options + "]";
+    return "DistributedLock[" + key.name() + ", " + options + "]";
   }
 }

@@ -35,11 +35,6 @@ public final class GuardedLease<G extends Grant> implements LeaseGuard<G> {
 
   /** See {@link LeaseGuard#open}. */
   public static <G extends Grant> LeaseGuard<G> open(Lease lease, Class<G> grantType) {
-    if (lease instanceof JointLease) {
-      throw new IllegalArgumentException(("A guard is for a lease of one name, and this one has"
-              + " several (%s): the write would be made while only one of them is held")
-          .formatted(lease.name()));
-    }
     if (!(lease instanceof EngineLease engineLease)) {
       throw new IllegalArgumentException("A guard takes a lease that a Holdfast client gave, not a "
           + lease.getClass().getName());

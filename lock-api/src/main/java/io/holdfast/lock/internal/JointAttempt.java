@@ -87,7 +87,7 @@ final class JointAttempt<T> extends Task {
     Thread thread = Thread.currentThread();
     LockKey missing = null;
     for (LockKey key : keys) {
-      Hold hold = client.ownedBy(key, thread).findFirst().orElse(null);
+      Hold hold = client.ownedBy(key, thread);
       if (hold == null) {
         missing = missing == null ? key : missing;
       } else if (!hold.grant().stands() && hold.grant().state().isOver()) {

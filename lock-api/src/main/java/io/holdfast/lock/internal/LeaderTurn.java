@@ -18,6 +18,8 @@ import io.holdfast.lock.spi.Acquisition;
 import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockKey;
+import io.holdfast.lock.spi.LockKind;
+import io.holdfast.lock.spi.PermitGrant;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.Ticket;
 import java.time.Duration;
@@ -266,6 +268,21 @@ final class LeaderTurn {
     return StoreCalls.call(() -> parts.cleanup().withdrawUnanswered(request.key()));
   }
 
+  /** Checks that what a semaphore grants is one of its permits. */
+  private void requirePermit(Grant granted) throws StoreException {
+    if (request.key().kind() != LockKind.PERMIT) {
+      return;
+    }
+    if (!(granted instanceof PermitGrant of)) {
+      throw unusable("The store gave what is no grant of a permit: " + granted, null);
+    }
+    if (of.permit() < 0 || of.permit() >= request.permits()) {
+      throw unusable(
+          "The store gave what is no grant: permit " + of.permit() + " of " + request.permits(),
+          null);
+    }
+  }
+
   /**
    * Makes the leader the holder of a grant. Returns null if the grant was over before it arrived,
    * and the store must be asked again.
@@ -276,11 +293,7 @@ final class LeaderTurn {
       throws StoreException, InterruptedException {
     interrupts.check();
     LockOptions options = request.options();
-    int permits = request.permits();
-    if (granted.permit() < 0 || granted.permit() >= permits) {
-      throw unusable(
-          "The store gave what is no grant: permit " + granted.permit() + " of " + permits, null);
-    }
+    requirePermit(granted);
     ActiveGrant active;
     try {
       // Checks that the number is in range.

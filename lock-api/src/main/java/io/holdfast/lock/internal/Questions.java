@@ -4,6 +4,7 @@ import io.holdfast.lock.HeldLock;
 import io.holdfast.lock.LeaseLoss;
 import io.holdfast.lock.LockHolder;
 import io.holdfast.lock.LockStoreException;
+import io.holdfast.lock.PermitHolder;
 import io.holdfast.lock.internal.grant.ActiveGrant;
 import io.holdfast.lock.internal.grant.GrantState.Phase;
 import io.holdfast.lock.internal.queue.Hold;
@@ -12,6 +13,7 @@ import io.holdfast.lock.internal.queue.WaitQueue;
 import io.holdfast.lock.internal.time.ClockReading;
 import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.LockKind;
+import io.holdfast.lock.spi.PermitStore;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoredHolder;
 import io.holdfast.lock.spi.StoredLock;
@@ -110,20 +112,23 @@ final class Questions {
   // About a lock
 
   Optional<LockHolder> inspect(LockKey key) {
-    if (key.kind() == LockKind.PERMIT) {
-      return holders(key).stream().findFirst();
-    }
     return ask(key, () -> parts.store().inspect(key))
-        .map(holder -> Holder.of(key, holder, OptionalInt.empty()));
+        .map(holder -> Holder.of(key, holder, 0, OptionalInt.empty()));
   }
 
-  List<LockHolder> holders(LockKey key) {
-    return ask(key, () -> parts.store().holders(key)).stream()
-        .<LockHolder>map(holder -> Holder.of(key, holder, OptionalInt.empty()))
+  List<PermitHolder> holders(PermitStore store, LockKey key) {
+    return ask(key, () -> store.holders(key)).stream()
+        .<PermitHolder>map(
+            held -> Holder.of(key, held.holder(), held.permit(), OptionalInt.empty()))
         .toList();
   }
 
-  boolean forceRelease(LockKey key, long grantNumber) {
+  boolean forceRelease(LockKey key, long token) {
+    if (token <= 0) {
+      throw new IllegalArgumentException(
+          "A token is positive, this one is " + token + ": take it from inspect() or holders()");
+    }
+    long grantNumber = Token.grantNumber(token);
     boolean released = ask(key, () -> parts.store().forceRelease(key, grantNumber));
     if (released) {
       for (WaitQueue queue : parts.queues().of(key)) {
@@ -155,7 +160,7 @@ final class Questions {
     }
     List<HeldLock> held = new ArrayList<>(stored.size());
     for (StoredLock lock : stored) {
-      held.add(Holder.of(lock.key(), lock.holder(), lock.waiting()));
+      held.add(Holder.of(lock.key(), lock.holder(), 0, lock.waiting()));
     }
     held.sort(Comparator.comparing(HeldLock::name));
     return held;
@@ -170,7 +175,7 @@ final class Questions {
     }
   }
 
-  /** A holder, with the number of waiters where that was asked for. */
+  /** A holder, with its permit or the number of waiters where that was asked for. */
   private record Holder(
       String name,
       long token,
@@ -180,12 +185,12 @@ final class Questions {
       Duration remaining,
       boolean isReleased,
       OptionalInt waiting)
-      implements HeldLock {
-    static HeldLock of(LockKey key, StoredHolder holder, OptionalInt waiting) {
+      implements HeldLock, PermitHolder {
+    static Holder of(LockKey key, StoredHolder holder, int permit, OptionalInt waiting) {
       return new Holder(
           key.name(),
           Token.of(holder.number(), 0),
-          holder.permit(),
+          permit,
           holder.description(),
           holder.since(),
           holder.remaining(),

@@ -10,9 +10,9 @@ import java.util.concurrent.locks.Lock;
  * visible lease.
  */
 final class ThreadOwnedLock implements Lock {
-  private final LockVerbs lock;
+  private final ThreadOwnable<?> lock;
 
-  ThreadOwnedLock(LockVerbs lock) {
+  ThreadOwnedLock(ThreadOwnable<?> lock) {
     this.lock = lock;
   }
 
@@ -55,7 +55,7 @@ final class ThreadOwnedLock implements Lock {
   public void unlock() {
     if (!lock.releaseForThread()) {
       throw new IllegalMonitorStateException("Thread '%s' does not own lock '%s' through this view"
-          .formatted(Thread.currentThread().getName(), lock.name()));
+          .formatted(Thread.currentThread().getName(), lock.shownName()));
     }
   }
 
@@ -66,6 +66,6 @@ final class ThreadOwnedLock implements Lock {
 
   @Override
   public String toString() {
-    return "Lock[" + lock.name() + "]";
+    return "Lock[" + lock.shownName() + "]";
   }
 }

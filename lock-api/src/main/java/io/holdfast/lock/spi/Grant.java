@@ -14,20 +14,8 @@ public interface Grant {
    * The number of this grant: positive, below 2^53, and above that of every earlier grant of the
    * same key, whatever crashes, restarts, expires or is purged in between. Different answers about
    * the same grant have the same number.
-   *
-   * <p>Of a {@link LockKind#PERMIT}, it need only be above that of every earlier grant of the same
-   * key and {@linkplain #permit() permit}, whatever number of permits those were granted with; but
-   * no two grants of one key have the same number.
    */
   long number();
-
-  /**
-   * The permit that was granted: 0 to {@link Claim#permits()} - 1, and no other grant of the key
-   * that stands has it. Of every kind but {@link LockKind#PERMIT}: 0.
-   */
-  default int permit() {
-    return 0;
-  }
 
   /**
    * The time for which the grant is valid, counted from when the engine called the method that

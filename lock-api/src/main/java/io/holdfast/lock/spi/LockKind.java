@@ -9,8 +9,7 @@ public enum LockKind {
   MUTEX('m'),
   /**
    * A semaphore: as many holders at a time as it has permits ({@link Claim#permits()}), each with a
-   * permit of its own ({@link Grant#permit()}). Only for stores that say so
-   * ({@link LockStore#checkKind}).
+   * permit of its own. Only for a {@link PermitStore}.
    */
   PERMIT('p');
 

@@ -6,7 +6,8 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * The protocol of one store. Called only by the engine, never by users.
+ * The protocol of one store. Called only by the engine, never by users. A store that has semaphores
+ * is a {@link PermitStore}; to any other, every key and claim is of {@link LockKind#MUTEX}.
  *
  * <p>Calls block and run on the calling thread, so that an uncontended acquire needs no switch
  * between threads. Every call must end within the {@linkplain StoreSettings#storeTimeout() store
@@ -18,33 +19,6 @@ import java.util.Optional;
  *
  * <p>Threads: must be safe for use by any number of threads. The engine makes at most one acquiring
  * call per key at a time, but may release, renew, verify and withdraw from other threads meanwhile.
- * (Of a {@link LockKind#PERMIT}: one per claim at a time, and any number per key.)
- *
- * <p><b>Kinds.</b> Every store has {@link LockKind#MUTEX}. It gets claims of another kind only if
- * {@link #checkKind} lets that kind pass. A {@link LockKind#PERMIT} differs from a mutex in this:
- *
- * <ul>
- *   <li>A key has as many permits as its claims say, N, numbered from 0 to N - 1, and at most N
- *       grants of it stand at any time, each with a {@linkplain Grant#permit() permit} that no
- *       other has. A permit that only a minimum hold keeps taken is one of the N. "Taken" means
- *       that all N are, or that others stand in line before.
- *   <li>The engine sends each of its callers to the store: one client can have several claims to a
- *       key in line and several grants of it at the same time. Grants of one client are told apart,
- *       released, renewed, verified and withdrawn by owner id, as ever.
- *   <li>N is kept at the store, with what is held and who waits. While a permit is held, or
- *       somebody alive is in line, an acquiring call with another N ends with
- *       {@link StoreException#permitsDiffer} and changes nothing; so does the poll of a waiter that
- *       lost its place. Once nothing is held and nobody waits, the next claim's N holds. So after a
- *       crash of all holders an old N stays for the crash bound at most.
- *   <li>Where the store has a line, permits are given to those in it in the order of their joining,
- *       and nobody gets one past the line. When several permits become free at once, as many
- *       waiters must be woken: when one takes a permit, another is free and others wait, the store
- *       wakes the next.
- *   <li>{@link #holders} shows all that hold a permit; {@link #forceRelease} frees the one permit
- *       whose grant has that number. {@link #inspect} and {@link #list} are not called for it.
- *   <li>A guarded write under such a grant checks that this grant stands, not another of the same
- *       key; a guard that can't check it refuses it with an {@link IllegalArgumentException}.
- * </ul>
  */
 public interface LockStore extends AutoCloseable {
 
@@ -56,26 +30,6 @@ public interface LockStore extends AutoCloseable {
    *     and the remedy
    */
   void checkOptions(LockOptions options);
-
-  /**
-   * Checks that this store has locks of this kind. Called when a {@code DistributedLock} of a kind
-   * other than {@link LockKind#MUTEX} is made, before any request. No I/O. Without an
-   * implementation, a store has the mutex alone; one that passes calls on to another store must
-   * pass this on, too.
-   *
-   * @throws UnsupportedOperationException the store has none; the message says so, why if that is
-   *     for good, and the remedy
-   */
-  default void checkKind(LockKind kind) {
-    if (kind != LockKind.MUTEX) {
-      throw new UnsupportedOperationException("This store ("
-          + getClass().getSimpleName()
-          + ") has no locks of the kind "
-          + kind
-          + ", only the lock with one holder at a time, get(name). Use a store that has them: the"
-          + " table of stores in the documentation says which do");
-    }
-  }
 
   /**
    * Tries once to acquire the lock, without joining the store's line.
@@ -180,17 +134,6 @@ public interface LockStore extends AutoCloseable {
    * @throws StoreException no usable answer
    */
   Optional<StoredHolder> inspect(LockKey key) throws StoreException;
-
-  /**
-   * Asks for all holders of a lock, those that only a minimum hold keeps included.
-   *
-   * @return of a {@link LockKind#PERMIT} the holder of each permit that is held, in the order of
-   *     the permits; of another kind its holder; empty if the lock is free
-   * @throws StoreException no usable answer
-   */
-  default List<StoredHolder> holders(LockKey key) throws StoreException {
-    return inspect(key).stream().toList();
-  }
 
   /**
    * Lists locks that are held, including those that only a minimum hold keeps taken; for

@@ -15,20 +15,6 @@ import java.time.Instant;
  *     negative
  * @param released whether the holder has released the lock, and only a minimum hold keeps the name
  *     taken
- * @param permit the {@linkplain Grant#permit() permit} that it has; 0 of every kind but
- *     {@link LockKind#PERMIT}
  */
 public record StoredHolder(
-    long number,
-    String description,
-    Instant since,
-    Duration remaining,
-    boolean released,
-    int permit) {
-
-  /** Makes the holder of a lock that has one at a time. */
-  public StoredHolder(
-      long number, String description, Instant since, Duration remaining, boolean released) {
-    this(number, description, since, remaining, released, 0);
-  }
-}
+    long number, String description, Instant since, Duration remaining, boolean released) {}

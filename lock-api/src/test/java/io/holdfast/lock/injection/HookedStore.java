@@ -6,28 +6,29 @@ import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.LockKind;
-import io.holdfast.lock.spi.LockStore;
+import io.holdfast.lock.spi.PermitStore;
 import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.Renewal;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoredHolder;
 import io.holdfast.lock.spi.StoredLock;
+import io.holdfast.lock.spi.StoredPermit;
 import io.holdfast.lock.spi.Ticket;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 
 /** A store whose every method is two calls out: before it is carried out, and after. */
-final class HookedStore implements LockStore {
+final class HookedStore implements PermitStore {
   /** Carries a call out. */
   private interface Call<T> {
     T run() throws StoreException;
   }
 
   private final CallsOut calls;
-  private final LockStore store;
+  private final PermitStore store;
 
-  HookedStore(CallsOut calls, LockStore store) {
+  HookedStore(CallsOut calls, PermitStore store) {
     this.calls = calls;
     this.store = store;
   }
@@ -44,13 +45,6 @@ final class HookedStore implements LockStore {
     calls.at("LockStore.checkOptions");
     store.checkOptions(options);
     calls.at("LockStore.checkOptions, done");
-  }
-
-  @Override
-  public void checkKind(LockKind kind) {
-    calls.at("LockStore.checkKind");
-    store.checkKind(kind);
-    calls.at("LockStore.checkKind, done");
   }
 
   @Override
@@ -115,8 +109,8 @@ final class HookedStore implements LockStore {
   }
 
   @Override
-  public List<StoredHolder> holders(LockKey key) throws StoreException {
-    return around("LockStore.holders", () -> store.holders(key));
+  public List<StoredPermit> holders(LockKey key) throws StoreException {
+    return around("PermitStore.holders", () -> store.holders(key));
   }
 
   @Override

@@ -8,6 +8,7 @@ import io.holdfast.lock.injection.CallsOut.Place;
 import io.holdfast.lock.injection.CallsOut.Point;
 import io.holdfast.lock.simulation.EngineLog;
 import io.holdfast.lock.spi.LockStore;
+import io.holdfast.lock.spi.PermitStore;
 import io.holdfast.lock.spi.Ticket;
 import io.holdfast.lock.spi.TimeSource;
 import java.io.BufferedReader;
@@ -166,7 +167,9 @@ class InjectionTest {
         faults.add(Fault.DROPPED);
       }
     }
-    if (call.startsWith("LockStore.") || call.startsWith("Ticket.")) {
+    if (call.startsWith("LockStore.")
+        || call.startsWith("PermitStore.")
+        || call.startsWith("Ticket.")) {
       faults.add(Fault.UNANSWERED);
       if (!call.endsWith(", done")) {
         faults.add(Fault.REFUSED);
@@ -184,7 +187,8 @@ class InjectionTest {
       threads.add(place.thread());
     }
 
-    for (Class<?> type : List.of(LockStore.class, Ticket.class, TimeSource.class)) {
+    for (Class<?> type :
+        List.of(LockStore.class, PermitStore.class, Ticket.class, TimeSource.class)) {
       assertThat(called).containsAll(methods(type));
     }
     assertThat(called).containsAll(methods(LockListener.class));

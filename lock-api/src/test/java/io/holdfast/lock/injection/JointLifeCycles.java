@@ -5,6 +5,7 @@ import static io.holdfast.lock.injection.LifeCycle.Trait.LOSES;
 import static io.holdfast.lock.simulation.ScriptedStore.Op.RELEASE;
 import static io.holdfast.lock.simulation.ScriptedStore.Op.TRY_ACQUIRE;
 
+import io.holdfast.lock.JointLease;
 import io.holdfast.lock.Lease;
 import io.holdfast.lock.LockClientClosedException;
 import io.holdfast.lock.LockLostException;
@@ -55,7 +56,7 @@ final class JointLifeCycles {
   }
 
   private static void tryLock(World world) {
-    try (Lease lease = world.bothHeld()) {
+    try (JointLease lease = world.bothHeld()) {
       world.onLost(lease);
       lease.ensureHeld();
     }
@@ -63,17 +64,17 @@ final class JointLifeCycles {
 
   private static void reentry(World world) {
     try (Lease first = world.held();
-        Lease both = world.bothHeld();
-        Lease nested = world.bothHeld()) {
+        JointLease both = world.bothHeld();
+        JointLease nested = world.bothHeld()) {
       first.ensureHeld();
       both.ensureHeld();
       nested.ensureHeld();
     }
   }
 
-  private static World.User waiter(World world, Callable<Lease> acquire) {
+  private static World.User waiter(World world, Callable<JointLease> acquire) {
     return world.user("waiter", () -> {
-      try (Lease lease = acquire.call()) {
+      try (JointLease lease = acquire.call()) {
         lease.ensureHeld();
       } catch (LockTimeoutException | InterruptedException | LockClientClosedException e) {
         // As it may be.
@@ -84,7 +85,7 @@ final class JointLifeCycles {
 
   private static void handOff(World world) {
     World.User waiter;
-    try (Lease lease = world.bothHeld()) {
+    try (JointLease lease = world.bothHeld()) {
       waiter = waiter(world, () -> world.both().lock());
       waiter.awaitParked();
       lease.ensureHeld();
@@ -95,14 +96,14 @@ final class JointLifeCycles {
   private static void secondTaken(World world) {
     Grant others = world.others(World.PARTNER).orElseThrow();
     try {
-      world.both().tryLock().ifPresent(Lease::close);
+      world.both().tryLock().ifPresent(JointLease::close);
     } finally {
       world.release(others);
     }
   }
 
   /** Waits for the second name, which another client has until then. */
-  private static void waitFor(World world, Callable<Lease> acquire, Meanwhile meanwhile) {
+  private static void waitFor(World world, Callable<JointLease> acquire, Meanwhile meanwhile) {
     Grant others = world.others(World.PARTNER, LONG).orElseThrow();
     World.User waiter;
     try {
@@ -135,7 +136,7 @@ final class JointLifeCycles {
   private static void lostGrant(World world) {
     world.store.next(TRY_ACQUIRE, call -> call.call());
     world.store.loseNextAnswer(TRY_ACQUIRE);
-    try (Lease lease = world.bothHeld()) {
+    try (JointLease lease = world.bothHeld()) {
       lease.ensureHeld();
     } catch (LockStoreException e) {
       // As it is to be.
@@ -166,7 +167,7 @@ final class JointLifeCycles {
   }
 
   private static void renewals(World world) {
-    try (Lease lease = world.bothHeld()) {
+    try (JointLease lease = world.bothHeld()) {
       world.onLost(lease);
       world.pass(World.AT_RENEWAL);
       world.pass(World.AT_RENEWAL);
@@ -175,7 +176,7 @@ final class JointLifeCycles {
   }
 
   private static void loss(World world) {
-    try (Lease lease = world.bothHeld()) {
+    try (JointLease lease = world.bothHeld()) {
       world.onLost(lease);
       world.takeAway(World.PARTNER);
       world.pass(World.AT_RENEWAL);
@@ -187,14 +188,14 @@ final class JointLifeCycles {
   }
 
   private static void wallClockJump(World world) {
-    try (Lease lease = world.bothHeld()) {
+    try (JointLease lease = world.bothHeld()) {
       world.time.jumpWallClock(Duration.ofHours(1));
       lease.ensureHeld();
     }
   }
 
   private static void extension(World world) {
-    try (Lease lease = world.bothHeld(FIXED)) {
+    try (JointLease lease = world.bothHeld(FIXED)) {
       world.pass(World.AT_RENEWAL);
       lease.extend(World.TTL);
       world.pass(World.AT_RENEWAL);
@@ -204,28 +205,28 @@ final class JointLifeCycles {
   }
 
   private static void questions(World world) {
-    try (Lease lease = world.bothHeld()) {
+    try (JointLease lease = world.bothHeld()) {
       lease.verify();
       Object unused = List.of(
           lease.state(),
           lease.remaining(),
           lease.isHeld(),
           world.both().isHeldByCurrentThread(),
-          world.both().inspect());
+          world.both().holders());
     }
   }
 
   private static void failingReleases(World world) {
     world.store.loseNextAnswer(RELEASE);
     world.store.failNext(RELEASE);
-    Lease lease = world.bothHeld();
+    JointLease lease = world.bothHeld();
     lease.close();
     world.pass(SECOND);
     world.pass(SECOND);
   }
 
   private static void closedElsewhere(World world) {
-    Lease lease = world.bothHeld(LockOptions.defaults().withOwnership(Ownership.LEASE));
+    JointLease lease = world.bothHeld(LockOptions.defaults().withOwnership(Ownership.LEASE));
     world
         .user("waiter", () -> {
           lease.detach().close();

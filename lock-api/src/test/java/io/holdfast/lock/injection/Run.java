@@ -1,6 +1,6 @@
 package io.holdfast.lock.injection;
 
-import io.holdfast.lock.Lease;
+import io.holdfast.lock.JointLease;
 import io.holdfast.lock.LockException;
 import io.holdfast.lock.LockLostException;
 import io.holdfast.lock.injection.LifeCycle.Trait;
@@ -165,7 +165,7 @@ final class Run {
   }
 
   private void theLockCanBeAcquiredAgain() {
-    try (Lease lease = world.bothHeld()) {
+    try (JointLease lease = world.bothHeld()) {
       if (!lease.isHeld() || isFree(World.NAME) || isFree(World.PARTNER)) {
         throw new AssertionError("Acquired again, and not held");
       }

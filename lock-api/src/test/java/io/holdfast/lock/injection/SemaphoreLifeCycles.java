@@ -4,17 +4,16 @@ import static io.holdfast.lock.injection.LifeCycle.Trait.CLOSES;
 import static io.holdfast.lock.injection.LifeCycle.Trait.LOSES;
 import static io.holdfast.lock.simulation.ScriptedStore.Op.TRY_ACQUIRE;
 
-import io.holdfast.lock.DistributedLock;
-import io.holdfast.lock.Lease;
+import io.holdfast.lock.DistributedSemaphore;
 import io.holdfast.lock.LeaseLoss;
-import io.holdfast.lock.LockHolder;
 import io.holdfast.lock.LockLostException;
 import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.LockStoreException;
+import io.holdfast.lock.PermitHolder;
+import io.holdfast.lock.PermitLease;
 import io.holdfast.lock.simulation.Eventually;
 import java.lang.ref.WeakReference;
 import java.time.Duration;
-import java.util.concurrent.locks.Lock;
 import java.util.stream.Stream;
 
 /** The life cycles of leases of a semaphore. */
@@ -30,14 +29,13 @@ final class SemaphoreLifeCycles {
         new LifeCycle("permits: a lost answer", SemaphoreLifeCycles::lostGrant),
         new LifeCycle("permits: renewals and a loss", SemaphoreLifeCycles::loss, LOSES),
         new LifeCycle("permits: questions", SemaphoreLifeCycles::questions, LOSES),
-        new LifeCycle("permits: asLock", SemaphoreLifeCycles::asLock),
         new LifeCycle("permits: a leak", SemaphoreLifeCycles::leak, LOSES),
         new LifeCycle("permits: a client's end", SemaphoreLifeCycles::clientClose, LOSES, CLOSES));
   }
 
   private static void tryLock(World world) {
-    try (Lease first = world.permit();
-        Lease second = world.permit()) {
+    try (PermitLease first = world.permit();
+        PermitLease second = world.permit()) {
       first.ensureHeld();
       second.ensureHeld();
       if (world.semaphore(RENEWED).tryLock().isPresent()) {
@@ -48,10 +46,10 @@ final class SemaphoreLifeCycles {
 
   private static void waitForOne(World world) {
     World.User waiter;
-    try (Lease first = world.permit();
-        Lease second = world.permit()) {
+    try (PermitLease first = world.permit();
+        PermitLease second = world.permit()) {
       waiter = world.user("waiter", () -> {
-        try (Lease third = world.semaphore(RENEWED).lock()) {
+        try (PermitLease third = world.semaphore(RENEWED).lock()) {
           third.ensureHeld();
         }
         return null;
@@ -65,7 +63,7 @@ final class SemaphoreLifeCycles {
 
   private static void lostGrant(World world) {
     world.store.loseNextAnswer(TRY_ACQUIRE);
-    try (Lease lease = world.permit()) {
+    try (PermitLease lease = world.permit()) {
       lease.ensureHeld();
     } catch (LockStoreException e) {
       // As it is to be.
@@ -74,9 +72,9 @@ final class SemaphoreLifeCycles {
   }
 
   private static void loss(World world) {
-    try (Lease first = world.permit()) {
+    try (PermitLease first = world.permit()) {
       world.onLost(first);
-      try (Lease second = world.permit()) {
+      try (PermitLease second = world.permit()) {
         world.pass(World.AT_RENEWAL);
         second.ensureHeld();
         world.semaphore(RENEWED).holders().stream()
@@ -94,11 +92,11 @@ final class SemaphoreLifeCycles {
   }
 
   private static void questions(World world) {
-    DistributedLock semaphore = world.semaphore(RENEWED);
-    try (Lease lease = world.permit()) {
+    DistributedSemaphore semaphore = world.semaphore(RENEWED);
+    try (PermitLease lease = world.permit()) {
       lease.verify();
-      LockHolder holder = semaphore.inspect().orElseThrow();
-      if (holder.token() != lease.token() || !semaphore.isHeldByCurrentThread()) {
+      PermitHolder holder = semaphore.holders().get(0);
+      if (holder.token() != lease.token()) {
         throw new AssertionError("Another has it: " + holder);
       }
       boolean unused = semaphore.forceRelease(lease.token());
@@ -107,21 +105,8 @@ final class SemaphoreLifeCycles {
     }
   }
 
-  @SuppressWarnings("LockNotBeforeTry") // It is in one, and what fails is to be seen.
-  private static void asLock(World world) {
-    Lock lock = world.semaphore(RENEWED).asLock();
-    lock.lock();
-    try {
-      if (lock.tryLock()) {
-        lock.unlock();
-      }
-    } finally {
-      lock.unlock();
-    }
-  }
-
   private static void leak(World world) {
-    WeakReference<Lease> dropped = dropped(world);
+    WeakReference<PermitLease> dropped = dropped(world);
     while (dropped.get() != null) {
       System.gc();
     }
@@ -133,12 +118,12 @@ final class SemaphoreLifeCycles {
   }
 
   /** In a frame of its own, so that nothing keeps the lease. */
-  private static WeakReference<Lease> dropped(World world) {
+  private static WeakReference<PermitLease> dropped(World world) {
     return new WeakReference<>(world.permit());
   }
 
   private static void clientClose(World world) {
-    try (Lease lease = world.permit()) {
+    try (PermitLease lease = world.permit()) {
       world.onLost(lease);
       LifeCycles.closeClient(world);
     } catch (LockLostException e) {

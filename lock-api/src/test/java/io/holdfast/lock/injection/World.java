@@ -1,10 +1,15 @@
 package io.holdfast.lock.injection;
 
+import io.holdfast.lock.AnyLease;
 import io.holdfast.lock.DistributedLock;
+import io.holdfast.lock.DistributedSemaphore;
+import io.holdfast.lock.JointLease;
+import io.holdfast.lock.JointLock;
 import io.holdfast.lock.Lease;
-import io.holdfast.lock.LockClient;
-import io.holdfast.lock.LockClientBuilder;
 import io.holdfast.lock.LockOptions;
+import io.holdfast.lock.PermitLease;
+import io.holdfast.lock.SemaphoreClient;
+import io.holdfast.lock.SemaphoreClientBuilder;
 import io.holdfast.lock.internal.EngineProbe;
 import io.holdfast.lock.internal.memory.MemoryStore;
 import io.holdfast.lock.internal.memory.MemoryTable;
@@ -15,7 +20,7 @@ import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.LockKind;
-import io.holdfast.lock.spi.LockStore;
+import io.holdfast.lock.spi.PermitStore;
 import io.holdfast.lock.spi.StoreEvents;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoreSettings;
@@ -54,7 +59,7 @@ final class World {
   final MemoryTable server = new MemoryTable();
   final ScriptedStore store = new ScriptedStore(time, server);
   final CallsOut calls;
-  final LockClient client;
+  final SemaphoreClient client;
   final Lease kept;
 
   private final HookedThreads threads;
@@ -79,9 +84,9 @@ final class World {
     this.kept = client.get(KEPT).tryLock().orElseThrow();
   }
 
-  private final class Builder extends LockClientBuilder<Builder> {
+  private final class Builder extends SemaphoreClientBuilder<Builder> {
     @Override
-    protected LockStore openStore(StoreSettings settings) {
+    protected PermitStore openStore(StoreSettings settings) {
       events = settings.events();
       return new HookedStore(calls, store);
     }
@@ -194,32 +199,32 @@ final class World {
   }
 
   /** The lock of both names. */
-  DistributedLock both(LockOptions options) {
+  JointLock both(LockOptions options) {
     return client.all(List.of(PARTNER, NAME), options);
   }
 
-  DistributedLock both() {
+  JointLock both() {
     return both(LockOptions.defaults());
   }
 
   /** A semaphore with two permits. */
-  DistributedLock semaphore(LockOptions options) {
+  DistributedSemaphore semaphore(LockOptions options) {
     return client.semaphore(NAME, 2, options);
   }
 
   /** One permit of it, which is free. */
-  Lease permit() {
+  PermitLease permit() {
     return semaphore(LockOptions.defaults())
         .tryLock()
         .orElseThrow(() -> new AssertionError("busy, though a permit is free"));
   }
 
   /** A lease of both locks, which nobody has. */
-  Lease bothHeld(LockOptions options) {
+  JointLease bothHeld(LockOptions options) {
     return both(options).tryLock().orElseThrow(() -> new AssertionError("busy, though it is free"));
   }
 
-  Lease bothHeld() {
+  JointLease bothHeld() {
     return bothHeld(LockOptions.defaults());
   }
 
@@ -233,7 +238,7 @@ final class World {
   }
 
   /** A listener for the loss of a lease. */
-  void onLost(Lease lease) {
+  void onLost(AnyLease lease) {
     lease.onLost(loss -> calls.at("onLost"));
   }
 

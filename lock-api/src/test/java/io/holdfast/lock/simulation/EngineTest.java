@@ -4,6 +4,7 @@ import io.holdfast.lock.DistributedLock;
 import io.holdfast.lock.Lease;
 import io.holdfast.lock.LockClient;
 import io.holdfast.lock.LockOptions;
+import io.holdfast.lock.SemaphoreClient;
 import io.holdfast.lock.internal.EngineProbe;
 import io.holdfast.lock.internal.memory.MemoryTable;
 import java.time.Duration;
@@ -42,16 +43,16 @@ public abstract class EngineTest {
   /** With the clocks of their machines. */
   private final Map<LockClient, SimulatedTime> clients = new LinkedHashMap<>();
 
-  private LockClient client;
+  private SemaphoreClient client;
   private LockClient other;
 
   /** The client under test; the first call builds it. */
-  protected LockClient client() {
+  protected SemaphoreClient client() {
     return client(builder -> builder);
   }
 
   /** As {@link #client()}, with settings; they count in the first call. */
-  protected synchronized LockClient client(UnaryOperator<ScriptedStore.Builder> settings) {
+  protected synchronized SemaphoreClient client(UnaryOperator<ScriptedStore.Builder> settings) {
     if (client == null) {
       client = opened(settings.apply(store.client().clientName("test")).build());
     }
@@ -87,12 +88,12 @@ public abstract class EngineTest {
   }
 
   /** Has a client closed after the test. */
-  protected LockClient opened(LockClient opened) {
+  protected <C extends LockClient> C opened(C opened) {
     return opened(opened, time);
   }
 
   /** As {@link #opened(LockClient)}, for one on a machine with clocks of its own. */
-  protected synchronized LockClient opened(LockClient opened, SimulatedTime itsTime) {
+  protected synchronized <C extends LockClient> C opened(C opened, SimulatedTime itsTime) {
     clients.put(opened, itsTime);
     return opened;
   }

@@ -1,7 +1,7 @@
 package io.holdfast.lock.simulation;
 
-import io.holdfast.lock.LockClientBuilder;
 import io.holdfast.lock.LockOptions;
+import io.holdfast.lock.SemaphoreClientBuilder;
 import io.holdfast.lock.internal.memory.MemoryStore;
 import io.holdfast.lock.internal.memory.MemoryTable;
 import io.holdfast.lock.spi.Acquisition;
@@ -9,7 +9,8 @@ import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.LockKind;
-import io.holdfast.lock.spi.LockStore;
+import io.holdfast.lock.spi.PermitGrant;
+import io.holdfast.lock.spi.PermitStore;
 import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.Renewal;
 import io.holdfast.lock.spi.StoreEvents;
@@ -17,6 +18,7 @@ import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoreSettings;
 import io.holdfast.lock.spi.StoredHolder;
 import io.holdfast.lock.spi.StoredLock;
+import io.holdfast.lock.spi.StoredPermit;
 import io.holdfast.lock.spi.Ticket;
 import java.time.Duration;
 import java.util.ArrayDeque;
@@ -38,7 +40,7 @@ import org.jspecify.annotations.Nullable;
  * An in-memory store that does as it is told: it counts its calls, and a test says which of them
  * wait, fail, lose their reply or come late.
  */
-public final class ScriptedStore implements LockStore {
+public final class ScriptedStore implements PermitStore {
   /** A thing that a store can be asked. */
   public enum Op {
     TRY_ACQUIRE,
@@ -83,7 +85,7 @@ public final class ScriptedStore implements LockStore {
   private volatile @Nullable StoreEvents events;
   private volatile Function<Claim, Duration> validity = Claim::ttl;
   private volatile @Nullable Duration handOversValidFor;
-  private volatile ToIntFunction<Grant> permits = Grant::permit;
+  private volatile ToIntFunction<PermitGrant> permits = PermitGrant::permit;
   private volatile Function<Grant, Object> groups = grant -> this;
   private final AtomicReference<@Nullable Consumer<Grant>> beforeNextGrant =
       new AtomicReference<>();
@@ -105,7 +107,7 @@ public final class ScriptedStore implements LockStore {
   }
 
   /** Builds clients. */
-  public static final class Builder extends LockClientBuilder<Builder> {
+  public static final class Builder extends SemaphoreClientBuilder<Builder> {
     private final ScriptedStore store;
 
     private Builder(ScriptedStore store) {
@@ -113,7 +115,7 @@ public final class ScriptedStore implements LockStore {
     }
 
     @Override
-    protected LockStore openStore(StoreSettings settings) {
+    protected PermitStore openStore(StoreSettings settings) {
       store.events = settings.events();
       return store;
     }
@@ -203,7 +205,7 @@ public final class ScriptedStore implements LockStore {
   }
 
   /** Which permit a grant is said to have; without this: the one that it has. */
-  public void permits(ToIntFunction<Grant> permit) {
+  public void permits(ToIntFunction<PermitGrant> permit) {
     permits = permit;
   }
 
@@ -285,7 +287,7 @@ public final class ScriptedStore implements LockStore {
 
   // The store
 
-  private record ScriptedGrant(Grant grant, Duration validFor, int permit) implements Grant {
+  private record ScriptedGrant(Grant grant, Duration validFor, int permit) implements PermitGrant {
     @Override
     public Claim claim() {
       return grant.claim();
@@ -324,7 +326,8 @@ public final class ScriptedStore implements LockStore {
   }
 
   private Grant seen(Grant grant, Duration validFor) {
-    ScriptedGrant scripted = new ScriptedGrant(grant, validFor, permits.applyAsInt(grant));
+    ScriptedGrant scripted =
+        new ScriptedGrant(grant, validFor, permits.applyAsInt((PermitGrant) grant));
     synchronized (this) {
       grants.add(scripted);
     }
@@ -346,11 +349,6 @@ public final class ScriptedStore implements LockStore {
         throw new IllegalArgumentException("This store has no maxHold of " + maxHold);
       }
     });
-  }
-
-  @Override
-  public void checkKind(LockKind kind) {
-    store.checkKind(kind);
   }
 
   @Override
@@ -483,7 +481,7 @@ public final class ScriptedStore implements LockStore {
   }
 
   @Override
-  public List<StoredHolder> holders(LockKey key) throws StoreException {
+  public List<StoredPermit> holders(LockKey key) throws StoreException {
     return play(Op.INSPECT, List.of(), () -> store.holders(key));
   }
 

@@ -5,8 +5,11 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.zaxxer.hikari.HikariDataSource;
 import io.holdfast.lock.DistributedLock;
+import io.holdfast.lock.DistributedSemaphore;
 import io.holdfast.lock.HeldLock;
 import io.holdfast.lock.InMemoryLocks;
+import io.holdfast.lock.JointLease;
+import io.holdfast.lock.JointLock;
 import io.holdfast.lock.Lease;
 import io.holdfast.lock.LeaseState;
 import io.holdfast.lock.LockClient;
@@ -14,6 +17,8 @@ import io.holdfast.lock.LockListener;
 import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.LockTimeoutException;
 import io.holdfast.lock.Ownership;
+import io.holdfast.lock.PermitLease;
+import io.holdfast.lock.SemaphoreClient;
 import io.holdfast.lock.jdbc.Fenced;
 import io.holdfast.lock.jdbc.JdbcGuard;
 import io.holdfast.lock.jdbc.JdbcLocks;
@@ -213,21 +218,21 @@ class SamplesTest {
   @Test
   void severalNames() throws Exception {
     // tag::several-names[]
-    DistributedLock both = locks.all(List.of("accounts/7", "accounts/3"));
-    try (Lease lease = both.lockWithin(Duration.ofSeconds(2))) { // both, or neither
+    JointLock both = locks.all(List.of("accounts/7", "accounts/3"));
+    try (JointLease lease = both.lockWithin(Duration.ofSeconds(2))) { // both, or neither
       ship(7, lease.token("accounts/7")); // each name has a token of its own
       ship(3, lease.token("accounts/3"));
     }
     // end::several-names[]
-    assertThat(locks.all(List.of("accounts/3", "accounts/7")).inspect()).isEmpty();
+    assertThat(both.holders()).isEmpty();
   }
 
   @Test
   void semaphore() throws Exception {
-    try (LockClient redisLocks = InMemoryLocks.builder().build()) {
+    try (SemaphoreClient redisLocks = InMemoryLocks.builder().build()) {
       // tag::semaphore[]
-      DistributedLock printers = redisLocks.semaphore("printers", 3);
-      try (Lease lease = printers.lock()) { // or tryLock(), lockWithin(...), run(...)
+      DistributedSemaphore printers = redisLocks.semaphore("printers", 3);
+      try (PermitLease lease = printers.lock()) { // or tryLock(), lockWithin(...), run(...)
         ship(lease.permit(), lease.token()); // permit 0, 1 or 2, and no other lease has it
       }
       // end::semaphore[]

@@ -146,16 +146,6 @@ final class QuorumStore implements LockStore {
     }
   }
 
-  @Override
-  public void checkKind(LockKind kind) {
-    if (kind != LockKind.MUTEX) {
-      throw new UnsupportedOperationException("A quorum of Redis servers has the lock with one"
-          + " holder at a time, get(name), and no others, for good: its servers can't agree on who of"
-          + " several has what. Use one server, Sentinel or Cluster (RedisLocks.builder), or another"
-          + " store");
-    }
-  }
-
   /**
    * {@inheritDoc}
    *

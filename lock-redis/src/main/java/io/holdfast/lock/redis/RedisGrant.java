@@ -1,7 +1,7 @@
 package io.holdfast.lock.redis;
 
 import io.holdfast.lock.spi.Claim;
-import io.holdfast.lock.spi.Grant;
+import io.holdfast.lock.spi.PermitGrant;
 import java.time.Duration;
 
 /**
@@ -15,7 +15,7 @@ import java.time.Duration;
  * @param store the store that granted it
  */
 record RedisGrant(Claim claim, long number, int permit, Duration validFor, RedisStore store)
-    implements Grant {
+    implements PermitGrant {
 
   @Override
   public Duration crashBound(Duration ttl) {

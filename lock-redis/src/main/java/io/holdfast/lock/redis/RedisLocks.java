@@ -2,7 +2,9 @@ package io.holdfast.lock.redis;
 
 import io.holdfast.lock.LockClientBuilder;
 import io.holdfast.lock.LockStoreException;
+import io.holdfast.lock.SemaphoreClientBuilder;
 import io.holdfast.lock.spi.LockStore;
+import io.holdfast.lock.spi.PermitStore;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoreSettings;
 import java.time.Duration;
@@ -193,7 +195,7 @@ public final class RedisLocks {
   }
 
   /** Builds clients on a server, on Sentinels or on a Cluster. */
-  public static final class Builder extends LockClientBuilder<Builder> {
+  public static final class Builder extends SemaphoreClientBuilder<Builder> {
     private final Function<StoreSettings, Primaries> primaries;
     private String prefix = DEFAULT_PREFIX;
     private Duration numbersKept = NUMBERS_KEPT;
@@ -263,7 +265,7 @@ public final class RedisLocks {
      *     supported
      */
     @Override
-    protected LockStore openStore(StoreSettings settings) throws StoreException {
+    protected PermitStore openStore(StoreSettings settings) throws StoreException {
       JedisProviders.checkVersion(JedisProviders.version());
       if (replicas != null) {
         replicas.check(settings.storeTimeout());

@@ -10,13 +10,14 @@ import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.LockKind;
-import io.holdfast.lock.spi.LockStore;
+import io.holdfast.lock.spi.PermitStore;
 import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.Renewal;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoreSettings;
 import io.holdfast.lock.spi.StoredHolder;
 import io.holdfast.lock.spi.StoredLock;
+import io.holdfast.lock.spi.StoredPermit;
 import io.holdfast.lock.spi.Ticket;
 import java.time.Duration;
 import java.util.Collections;
@@ -30,7 +31,7 @@ import org.jspecify.annotations.Nullable;
  * waiting for replicas takes another. Every grant and every place in line is stored with its owner
  * id, so every step may be sent again.
  */
-final class RedisStore implements LockStore {
+final class RedisStore implements PermitStore {
   private static final Duration TURN_LASTS_MIN = Duration.ofSeconds(3);
 
   /**
@@ -117,11 +118,6 @@ final class RedisStore implements LockStore {
   @Override
   public void checkOptions(LockOptions options) {
     // Everything that the engine allows is supported.
-  }
-
-  @Override
-  public void checkKind(LockKind kind) {
-    // All kinds are supported.
   }
 
   @Override
@@ -284,10 +280,7 @@ final class RedisStore implements LockStore {
   }
 
   @Override
-  public List<StoredHolder> holders(LockKey key) throws StoreException {
-    if (key.kind() == LockKind.MUTEX) {
-      return inspect(key).stream().toList();
-    }
+  public List<StoredPermit> holders(LockKey key) throws StoreException {
     return Reply.permits(server.run(Call.look(prefix, key), Mode.ASK).reply());
   }
 

@@ -3,6 +3,7 @@ package io.holdfast.lock.redis;
 import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoredHolder;
+import io.holdfast.lock.spi.StoredPermit;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.Instant;
@@ -64,20 +65,20 @@ final class Reply {
   }
 
   /** Returns the holders of a semaphore's permits, in the order of the permits. */
-  static List<StoredHolder> permits(@Nullable Object reply) throws StoreException {
+  static List<StoredPermit> permits(@Nullable Object reply) throws StoreException {
     if (!(reply instanceof List<?> rows)) {
       throw noAnswer(reply);
     }
-    List<StoredHolder> holders = new ArrayList<>();
+    List<StoredPermit> permits = new ArrayList<>();
     for (Object row : rows) {
-      holders.add(holder(row));
+      permits.add(permit(row));
     }
-    holders.sort(Comparator.comparingInt(StoredHolder::permit));
-    return holders;
+    permits.sort(Comparator.comparingInt(StoredPermit::permit));
+    return permits;
   }
 
-  /** Returns the holder of a row that begins with a permit, state, number, holder and time left. */
-  private static StoredHolder holder(Object row) throws StoreException {
+  /** Returns the permit of a row that begins with it, state, number, holder and time left. */
+  private static StoredPermit permit(Object row) throws StoreException {
     if (!(row instanceof List<?> parts
         && parts.size() >= HOLDER_PARTS
         && parts.get(0) instanceof Long permit
@@ -85,13 +86,13 @@ final class Reply {
       throw noAnswer(row);
     }
     // The number of a grant is its time in microseconds, unless the clock was set back.
-    return new StoredHolder(
+    StoredHolder holder = new StoredHolder(
         number,
         text(parts.get(3)),
         Instant.EPOCH.plus(number, ChronoUnit.MICROS),
         millis(parts.get(4)),
-        text(parts.get(1)).equals("r"),
-        permit.intValue());
+        text(parts.get(1)).equals("r"));
+    return new StoredPermit(permit.intValue(), holder);
   }
 
   static StoreException noAnswer(@Nullable Object reply) {
@@ -162,7 +163,7 @@ final class Reply {
           && parts.size() == HOLDER_PARTS + 2
           && parts.get(HOLDER_PARTS + 1) instanceof Long waiting) {
         return Optional.of(
-            new Held(Reply.holder(reply), text(parts.get(HOLDER_PARTS)), waiting.intValue()));
+            new Held(permit(reply).holder(), text(parts.get(HOLDER_PARTS)), waiting.intValue()));
       }
       throw noAnswer(reply);
     }

@@ -3,18 +3,21 @@ package io.holdfast.lock.redis;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.holdfast.lock.Lease;
-import io.holdfast.lock.LockClient;
+import io.holdfast.lock.PermitLease;
+import io.holdfast.lock.SemaphoreClient;
 import io.holdfast.lock.spi.Acquisition;
 import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.LockKind;
 import io.holdfast.lock.spi.LockStore;
+import io.holdfast.lock.spi.PermitGrant;
+import io.holdfast.lock.spi.PermitStore;
 import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.Renewal;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoredHolder;
+import io.holdfast.lock.spi.StoredPermit;
 import io.holdfast.lock.spi.Ticket;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -32,8 +35,8 @@ class PermitsTest {
   private static final Duration SHORT = Duration.ofSeconds(2);
 
   private RedisClient redis;
-  private LockStore first;
-  private LockStore second;
+  private PermitStore first;
+  private PermitStore second;
 
   @BeforeEach
   void open() throws Exception {
@@ -67,8 +70,8 @@ class PermitsTest {
     return claim(key, permits, Stores.TTL);
   }
 
-  private static Grant take(LockStore store, Claim claim) throws StoreException {
-    return store.tryAcquire(claim).orElseThrow();
+  private static PermitGrant take(LockStore store, Claim claim) throws StoreException {
+    return (PermitGrant) store.tryAcquire(claim).orElseThrow();
   }
 
   /** A claim that stands in line, and what woke it. */
@@ -86,10 +89,10 @@ class PermitsTest {
       return this;
     }
 
-    Grant handedOver() throws Exception {
+    PermitGrant handedOver() throws Exception {
       assertThat(woken.tryAcquire(Stores.PATIENCE.toSeconds(), TimeUnit.SECONDS))
           .isTrue();
-      return ticket.handedOver().orElseThrow();
+      return (PermitGrant) ticket.handedOver().orElseThrow();
     }
   }
 
@@ -97,7 +100,7 @@ class PermitsTest {
   void aCycleIsTwoScriptsAndTheKeyIsOne() throws Exception {
     try (RedisContainer server = RedisContainer.start(RedisContainer.REDIS);
         RedisClient alone = RedisAccess.client(server.address(), 2);
-        LockClient locks = RedisLocks.builder(alone).build()) {
+        SemaphoreClient locks = RedisLocks.builder(alone).build()) {
       String name = freshKey().name();
       locks.semaphore(name, 3).lock().close();
       long scripts = Stores.calls(alone, "evalsha");
@@ -114,15 +117,15 @@ class PermitsTest {
   @Test
   void permitsAreHandedOverInTheOrderOfJoiningAndWhoHearsOfItNeedNotPoll() throws Exception {
     LockKey key = freshKey();
-    Grant one = take(first, claim(key, 2));
-    Grant other = take(first, claim(key, 2));
+    PermitGrant one = take(first, claim(key, 2));
+    PermitGrant other = take(first, claim(key, 2));
     Waiter next = Waiter.join(second, claim(key, 2)).hearing();
     // Its client hears already.
     Waiter last = Waiter.join(second, claim(key, 2));
     assertThat(first.tryAcquire(claim(key, 2))).isEmpty();
 
     assertThat(first.release(other, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
-    Grant handedOver = next.handedOver();
+    PermitGrant handedOver = next.handedOver();
     assertThat(handedOver.permit()).isEqualTo(other.permit());
     assertThat(handedOver.number()).isGreaterThan(other.number());
     assertThat(last.woken().availablePermits()).isZero();
@@ -130,10 +133,10 @@ class PermitsTest {
     assertThat(first.tryAcquire(claim(key, 2))).isEmpty();
 
     assertThat(first.release(one, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
-    Grant second = last.handedOver();
+    PermitGrant second = last.handedOver();
     assertThat(second.permit()).isEqualTo(one.permit());
     assertThat(this.second.verify(second)).isPresent();
-    assertThat(first.holders(key)).extracting(StoredHolder::permit).containsExactly(0, 1);
+    assertThat(first.holders(key)).extracting(StoredPermit::permit).containsExactly(0, 1);
     assertThat(this.second.release(second, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
     assertThat(this.second.release(handedOver, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
     assertThat(first.holders(key)).isEmpty();
@@ -142,13 +145,13 @@ class PermitsTest {
   @Test
   void whatExpiredGoesToWhoWaitsAndNotPastTheLine() throws Exception {
     LockKey key = freshKey();
-    Grant crashed = take(first, claim(key, 1, SHORT));
+    PermitGrant crashed = take(first, claim(key, 1, SHORT));
     Waiter waiter = Waiter.join(second, claim(key, 1)).hearing();
     Stores.await("the crashed holder's time is over", () -> first.holders(key).isEmpty());
 
     // Who asks now finds the line served.
     assertThat(first.tryAcquire(claim(key, 1))).isEmpty();
-    Grant grant = waiter.handedOver();
+    PermitGrant grant = waiter.handedOver();
     assertThat(grant.number()).isGreaterThan(crashed.number());
     assertThat(first.verify(crashed)).isEmpty();
     assertThat(first.renew(List.of(crashed))).containsExactly(new Renewal.Lost());
@@ -160,8 +163,8 @@ class PermitsTest {
   void whoTakesAPermitWhileAnotherIsFreeHasTheNextInLineServed() throws Exception {
     LockKey key = freshKey();
     Duration minHold = Duration.ofSeconds(1);
-    Grant one = take(first, claim(key, 2));
-    Grant other = take(first, claim(key, 2));
+    PermitGrant one = take(first, claim(key, 2));
+    PermitGrant other = take(first, claim(key, 2));
     Waiter next = Waiter.join(second, claim(key, 2)).hearing();
     Waiter last = Waiter.join(second, claim(key, 2));
     assertThat(first.release(one, minHold)).isEqualTo(ReleaseOutcome.RELEASED);
@@ -177,8 +180,8 @@ class PermitsTest {
   void aRequestThatIsSentTwiceTakesOnePermit() throws Exception {
     LockKey key = freshKey();
     Claim claim = claim(key, 3);
-    Grant once = take(first, claim);
-    Grant twice = take(second, claim);
+    PermitGrant once = take(first, claim);
+    PermitGrant twice = take(second, claim);
     assertThat(twice.permit()).isEqualTo(once.permit());
     assertThat(twice.number()).isEqualTo(once.number());
     assertThat(first.holders(key)).hasSize(1);
@@ -190,11 +193,12 @@ class PermitsTest {
   @Test
   void aFixedLeaseIsExtendedAndAMinimumHoldKeepsThePermit() throws Exception {
     LockKey key = freshKey();
-    Grant held = take(first, claim(key, 1, SHORT));
+    PermitGrant held = take(first, claim(key, 1, SHORT));
     assertThat(first.extend(held, Stores.TTL).orElseThrow()).isGreaterThan(SHORT);
     assertThat(first.extend(held, SHORT).orElseThrow()).isGreaterThan(SHORT);
     assertThat(first.release(held, SHORT)).isEqualTo(ReleaseOutcome.RELEASED);
-    assertThat(first.holders(key)).singleElement().satisfies(holder -> {
+    assertThat(first.holders(key)).singleElement().satisfies(of -> {
+      StoredHolder holder = of.holder();
       assertThat(holder.released()).isTrue();
       assertThat(holder.description()).isEqualTo("test | of permits");
       assertThat(holder.remaining()).isLessThanOrEqualTo(SHORT);
@@ -212,7 +216,7 @@ class PermitsTest {
   @Test
   void anotherNumberIsToldAndTakesOverWhenNothingIsHeldAndNobodyWaits() throws Exception {
     LockKey key = freshKey();
-    Grant held = take(first, claim(key, 1));
+    PermitGrant held = take(first, claim(key, 1));
     Waiter waiter = Waiter.join(second, claim(key, 1)).hearing();
     assertMismatch(key);
     assertThat(first.release(held, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
@@ -234,7 +238,7 @@ class PermitsTest {
   void locksOfBothKindsAreRenewedByTheirOwnScripts() throws Exception {
     redis.scriptFlush();
     LockKey key = freshKey();
-    Grant permit = take(first, claim(key, 2));
+    PermitGrant permit = take(first, claim(key, 2));
     Grant mutex = take(first, Stores.claim(Stores.freshKey()));
     redis.scriptFlush();
     assertThat(first.renew(List.of(mutex, permit, mutex)))
@@ -246,11 +250,11 @@ class PermitsTest {
     try (RedisContainer server = RedisContainer.start(
             RedisContainer.REDIS, "--save", "", "--maxmemory-policy", "noeviction");
         RedisClient full = RedisAccess.client(server.address(), 8)) {
-      LockStore store = Stores.open(full);
+      PermitStore store = Stores.open(full);
       LockKey key = freshKey();
-      Grant renewed = take(store, claim(key, 3));
-      Grant kept = take(store, claim(key, 3));
-      Grant handedOver = take(store, claim(key, 3));
+      PermitGrant renewed = take(store, claim(key, 3));
+      PermitGrant kept = take(store, claim(key, 3));
+      PermitGrant handedOver = take(store, claim(key, 3));
       Waiter waiter = Waiter.join(store, claim(key, 3)).hearing();
 
       full.configSet("maxmemory", "1");
@@ -270,7 +274,7 @@ class PermitsTest {
       assertThat(store.release(kept, Duration.ofSeconds(10))).isEqualTo(ReleaseOutcome.RELEASED);
       assertThat(store.forceRelease(key, renewed.number())).isTrue();
       assertThat(store.holders(key))
-          .extracting(StoredHolder::released)
+          .extracting(held -> held.holder().released())
           .containsExactlyInAnyOrder(true, false);
       full.configSet("maxmemory", "0");
       store.close();
@@ -281,8 +285,8 @@ class PermitsTest {
   void aGuardedWriteIsMadeUnderItsOwnLease() {
     String name = freshKey().name();
     String value = "{" + name + "}value";
-    try (LockClient locks = RedisLocks.builder(redis).build();
-        Lease lease = locks.semaphore(name, 2).tryLock().orElseThrow()) {
+    try (SemaphoreClient locks = RedisLocks.builder(redis).build();
+        PermitLease lease = locks.semaphore(name, 2).tryLock().orElseThrow()) {
       RedisGuard.of(lease).set(value, "1");
       RedisGuard.of(lease).hset(value + "h", "field", "1");
       assertThat(RedisGuard.of(lease)

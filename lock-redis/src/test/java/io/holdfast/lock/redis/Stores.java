@@ -7,6 +7,7 @@ import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.LockKind;
 import io.holdfast.lock.spi.LockStore;
+import io.holdfast.lock.spi.PermitStore;
 import io.holdfast.lock.spi.StoreEvents;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoreSettings;
@@ -55,7 +56,7 @@ final class Stores {
     return RedisAccess.client(Shared.SERVER.address(), 8);
   }
 
-  static LockStore open(RedisClient client) throws StoreException {
+  static PermitStore open(RedisClient client) throws StoreException {
     return RedisLocks.builder(client).openStore(settings());
   }
 

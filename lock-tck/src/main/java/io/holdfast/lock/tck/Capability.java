@@ -27,8 +27,8 @@ public enum Capability {
   /** {@link Fixture#isRolledBackAround}: callers have transactions of their own on the store. */
   CALLER_TRANSACTIONS,
   /**
-   * The store has semaphores, and a queue of the clients that wait for a permit. Without this
-   * capability, the kit checks that the store refuses semaphores.
+   * The store has semaphores ({@link io.holdfast.lock.SemaphoreClient}), and a queue of the clients
+   * that wait for a permit.
    */
   SEMAPHORES
 }

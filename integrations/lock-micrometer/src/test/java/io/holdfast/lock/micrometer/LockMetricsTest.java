@@ -14,7 +14,9 @@ import io.holdfast.lock.LockLostException;
 import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.LockStoreException;
 import io.holdfast.lock.Ownership;
+import io.holdfast.lock.PermitLease;
 import io.holdfast.lock.PermitsMismatchException;
+import io.holdfast.lock.SemaphoreClient;
 import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Timer;
@@ -39,7 +41,7 @@ class LockMetricsTest {
   private final JumpingTime time = new JumpingTime();
   private final ExecutorService threads = Executors.newCachedThreadPool();
   private final List<LockClient> opened = new ArrayList<>();
-  private final LockClient others = InMemoryLocks.builder(server).build();
+  private final SemaphoreClient others = InMemoryLocks.builder(server).build();
 
   @AfterEach
   void close() throws InterruptedException {
@@ -49,16 +51,16 @@ class LockMetricsTest {
     assertThat(threads.awaitTermination(30, TimeUnit.SECONDS)).isTrue();
   }
 
-  private LockClient client(UnaryOperator<LockMetrics.Builder> settings) {
+  private SemaphoreClient client(UnaryOperator<LockMetrics.Builder> settings) {
     LockMetrics metrics =
         settings.apply(LockMetrics.builder(registry, "billing", "memory")).build();
-    LockClient client =
+    SemaphoreClient client =
         InMemoryLocks.builder(server).timeSource(time).addListener(metrics).build();
     opened.add(client);
     return client;
   }
 
-  private LockClient client() {
+  private SemaphoreClient client() {
     return client(builder -> builder.group(name -> name.substring(0, name.indexOf('/'))));
   }
 
@@ -109,7 +111,7 @@ class LockMetricsTest {
 
   @Test
   void everyWayToALeaseIsCounted() throws Exception {
-    LockClient client = client();
+    SemaphoreClient client = client();
     Lease first = client.get("orders/1").lock();
     client.get("orders/1").lock().close();
     Future<Lease> next = threads.submit(() -> client.get("orders/1").lock().detach());
@@ -127,7 +129,7 @@ class LockMetricsTest {
 
   @Test
   void everyWayToGoWithoutIsCounted() throws Exception {
-    LockClient client = client();
+    SemaphoreClient client = client();
     Lease taken = others.get("orders/1").lock();
     assertThat(client.get("orders/1").tryLock()).isEmpty();
     assertThat(client.get("orders/1").tryLock(Duration.ofMillis(20))).isEmpty();
@@ -156,8 +158,8 @@ class LockMetricsTest {
 
   @Test
   void aSemaphoreThatIsAskedForWithAnotherNumberOfPermitsIsNoFailureOfTheStore() throws Exception {
-    LockClient client = client();
-    try (Lease permit = others.semaphore("orders/printer", 3).lock()) {
+    SemaphoreClient client = client();
+    try (PermitLease permit = others.semaphore("orders/printer", 3).lock()) {
       assertThatThrownBy(() -> client.semaphore("orders/printer", 2).tryLock())
           .isInstanceOf(PermitsMismatchException.class);
       assertThat(permit.isHeld()).isTrue();
@@ -182,7 +184,7 @@ class LockMetricsTest {
 
   @Test
   void aLeaseIsHeldUntilItsLastHandleIsClosed() throws Exception {
-    LockClient client = client();
+    SemaphoreClient client = client();
     Lease outer = client.get("orders/1").lock();
     Lease nested = client.get("orders/1").lock();
     Lease another = client.get("orders/2").lock();
@@ -199,7 +201,7 @@ class LockMetricsTest {
 
   @Test
   void timersShowHowLongCallersWaitedAndHeld() throws Exception {
-    LockClient client = client();
+    SemaphoreClient client = client();
     Lease taken = others.get("orders/1").lock();
     Future<Lease> waiter = threads.submit(() -> client.get("orders/1").lock().detach());
     Await.until("the wait", () -> waiting() == 1);
@@ -221,7 +223,7 @@ class LockMetricsTest {
 
   @Test
   void aLossIsCountedByItsReason() throws Exception {
-    LockClient client = client();
+    SemaphoreClient client = client();
     Lease expiring = client
         .get("orders/1", LockOptions.fixed(Duration.ofSeconds(6)).withOwnership(Ownership.LEASE))
         .lock();
@@ -240,7 +242,7 @@ class LockMetricsTest {
 
   @Test
   void doubtsRenewalsAndLeaksAreCounted() throws Exception {
-    LockClient client = client();
+    SemaphoreClient client = client();
     Lease lease = client.get("orders/1", LockOptions.fixed(TTL)).lock();
     lease.extend(Duration.ofMinutes(1));
     Await.until("the extension", () -> counted("renewals") == 1);
@@ -258,7 +260,7 @@ class LockMetricsTest {
 
   @Test
   void tenThousandNamesAddNoSeries() throws Exception {
-    LockClient client = client();
+    SemaphoreClient client = client();
     client.get("orders/first").lock().close();
     List<Meter> before = registry.getMeters();
     for (int i = 0; i < 10_000; i++) {
@@ -274,7 +276,7 @@ class LockMetricsTest {
 
   @Test
   void namesWithoutAFunctionAreOneGroup() throws Exception {
-    LockClient client = client(builder -> builder);
+    SemaphoreClient client = client(builder -> builder);
     client.get("a").lock().close();
     client.get("b").lock().close();
 
@@ -288,7 +290,7 @@ class LockMetricsTest {
 
   @Test
   void aFunctionThatReturnsTheNameMakesAHundredGroupsAndNoMore() throws Exception {
-    LockClient client = client(builder -> builder.group(name -> name));
+    SemaphoreClient client = client(builder -> builder.group(name -> name));
     for (int i = 0; i < 10_000; i++) {
       client.get("order " + i).run(lease -> {});
     }
@@ -314,7 +316,7 @@ class LockMetricsTest {
 
   @Test
   void aFunctionThatFailsCostsTheCountAndNotTheLock() throws Exception {
-    LockClient client = client(builder -> builder.group(name -> {
+    SemaphoreClient client = client(builder -> builder.group(name -> {
       if (name.equals("bad")) {
         throw new IllegalStateException("no");
       }

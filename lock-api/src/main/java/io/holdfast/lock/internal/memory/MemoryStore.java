@@ -6,12 +6,13 @@ import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.LockKind;
-import io.holdfast.lock.spi.LockStore;
+import io.holdfast.lock.spi.PermitStore;
 import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.Renewal;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoredHolder;
 import io.holdfast.lock.spi.StoredLock;
+import io.holdfast.lock.spi.StoredPermit;
 import io.holdfast.lock.spi.Ticket;
 import io.holdfast.lock.spi.TimeSource;
 import java.time.Duration;
@@ -20,7 +21,7 @@ import java.util.List;
 import java.util.Optional;
 
 /** The store of one client on a {@link MemoryTable}. */
-public final class MemoryStore implements LockStore {
+public final class MemoryStore implements PermitStore {
   /** The time added to the time left before a poll, so that the poll falls after the expiry. */
   private static final Duration RECHECK_SLACK = Duration.ofMillis(1);
 
@@ -36,11 +37,6 @@ public final class MemoryStore implements LockStore {
   @Override
   public void checkOptions(LockOptions options) {
     // Everything that the engine allows is supported.
-  }
-
-  @Override
-  public void checkKind(LockKind kind) {
-    // All kinds are supported.
   }
 
   @Override
@@ -96,11 +92,11 @@ public final class MemoryStore implements LockStore {
 
   @Override
   public Optional<StoredHolder> inspect(LockKey key) {
-    return holders(key).stream().findFirst();
+    return holders(key).stream().map(StoredPermit::holder).findFirst();
   }
 
   @Override
-  public List<StoredHolder> holders(LockKey key) {
+  public List<StoredPermit> holders(LockKey key) {
     return table.holders(key, time.nanos());
   }
 

@@ -8,6 +8,7 @@ import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoredHolder;
 import io.holdfast.lock.spi.StoredLock;
+import io.holdfast.lock.spi.StoredPermit;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayDeque;
@@ -95,14 +96,14 @@ public final class MemoryTable {
       return !released && isTaken(nowNanos);
     }
 
-    StoredHolder holder(MemoryGrant grant, long nowNanos) {
-      return new StoredHolder(
+    StoredPermit holder(MemoryGrant grant, long nowNanos) {
+      StoredHolder holder = new StoredHolder(
           grant.number(),
           grant.claim().holder(),
           Instant.ofEpochMilli(sinceMillis),
           Duration.ofNanos(untilNanos - nowNanos),
-          released,
-          grant.permit());
+          released);
+      return new StoredPermit(grant.permit(), holder);
     }
   }
 
@@ -204,13 +205,13 @@ public final class MemoryTable {
   }
 
   /** Returns the holders of a lock, in the order of their permits. */
-  synchronized List<StoredHolder> holders(LockKey key, long nowNanos) {
+  synchronized List<StoredPermit> holders(LockKey key, long nowNanos) {
     Row row = rows.get(key);
     return row == null ? List.of() : holders(row, nowNanos);
   }
 
-  private static List<StoredHolder> holders(Row row, long nowNanos) {
-    List<StoredHolder> holders = new ArrayList<>();
+  private static List<StoredPermit> holders(Row row, long nowNanos) {
+    List<StoredPermit> holders = new ArrayList<>();
     for (Place place : row.places) {
       if (place.owner != null && place.isTaken(nowNanos)) {
         holders.add(place.holder(place.owner, nowNanos));
@@ -225,8 +226,8 @@ public final class MemoryTable {
       LockKey key = entry.getKey();
       Row row = entry.getValue();
       if (held.size() < limit && key.kind() == kind && key.name().startsWith(namePrefix)) {
-        for (StoredHolder holder : holders(row, nowNanos)) {
-          held.add(new StoredLock(key, holder, OptionalInt.of(row.waiting.size())));
+        for (StoredPermit permit : holders(row, nowNanos)) {
+          held.add(new StoredLock(key, permit.holder(), OptionalInt.of(row.waiting.size())));
         }
       }
     }

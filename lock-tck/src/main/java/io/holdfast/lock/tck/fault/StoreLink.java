@@ -7,11 +7,13 @@ import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.LockKind;
 import io.holdfast.lock.spi.LockStore;
+import io.holdfast.lock.spi.PermitStore;
 import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.Renewal;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoredHolder;
 import io.holdfast.lock.spi.StoredLock;
+import io.holdfast.lock.spi.StoredPermit;
 import io.holdfast.lock.spi.Ticket;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -108,8 +110,8 @@ public final class StoreLink extends FaultLink implements Link {
     }
   }
 
-  /** The store as the client sees it. */
-  private final class LinkedStore implements LockStore {
+  /** The store as the client sees it; asked about permits only if it has them. */
+  private final class LinkedStore implements PermitStore {
     private final LockStore store;
     private final long timeoutNanos;
 
@@ -216,11 +218,6 @@ public final class StoreLink extends FaultLink implements Link {
     }
 
     @Override
-    public void checkKind(LockKind kind) {
-      store.checkKind(kind);
-    }
-
-    @Override
     public Optional<Grant> tryAcquire(Claim claim) throws StoreException {
       return call(() -> store.tryAcquire(claim));
     }
@@ -284,8 +281,8 @@ public final class StoreLink extends FaultLink implements Link {
     }
 
     @Override
-    public List<StoredHolder> holders(LockKey key) throws StoreException {
-      return call(() -> store.holders(key));
+    public List<StoredPermit> holders(LockKey key) throws StoreException {
+      return call(() -> ((PermitStore) store).holders(key));
     }
 
     @Override

@@ -7,11 +7,13 @@ import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.LockKind;
 import io.holdfast.lock.spi.LockStore;
+import io.holdfast.lock.spi.PermitStore;
 import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.Renewal;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoredHolder;
 import io.holdfast.lock.spi.StoredLock;
+import io.holdfast.lock.spi.StoredPermit;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -23,8 +25,11 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
-/** A store that passes calls on, counts renewals, and loses what a test wants to be lost. */
-final class RecordingStore implements LockStore {
+/**
+ * A store that passes calls on, counts renewals, and loses what a test wants to be lost. Asked
+ * about permits only if the real store has them.
+ */
+final class RecordingStore implements PermitStore {
   private final LockStore store;
 
   /** The owner ids of grants that were released. */
@@ -80,11 +85,6 @@ final class RecordingStore implements LockStore {
   @Override
   public void checkOptions(LockOptions options) {
     store.checkOptions(options);
-  }
-
-  @Override
-  public void checkKind(LockKind kind) {
-    store.checkKind(kind);
   }
 
   @Override
@@ -169,8 +169,8 @@ final class RecordingStore implements LockStore {
   }
 
   @Override
-  public List<StoredHolder> holders(LockKey key) throws StoreException {
-    return store.holders(key);
+  public List<StoredPermit> holders(LockKey key) throws StoreException {
+    return ((PermitStore) store).holders(key);
   }
 
   @Override

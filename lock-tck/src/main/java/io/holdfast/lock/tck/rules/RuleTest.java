@@ -3,6 +3,8 @@ package io.holdfast.lock.tck.rules;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
+import io.holdfast.lock.Acquirable;
+import io.holdfast.lock.AnyLease;
 import io.holdfast.lock.DistributedLock;
 import io.holdfast.lock.Lease;
 import io.holdfast.lock.LeaseLoss;
@@ -329,9 +331,9 @@ public abstract class RuleTest {
   // ---- leases
 
   /** Takes a lock that must be free. */
-  static Lease take(DistributedLock lock) {
-    Optional<Lease> lease = lock.tryLock();
-    assertThat(lease).as("tryLock() of the free lock %s", lock.name()).isPresent();
+  static <L extends AnyLease> L take(Acquirable<L> lock) {
+    Optional<L> lease = lock.tryLock();
+    assertThat(lease).as("tryLock() of the free lock %s", lock).isPresent();
     return lease.orElseThrow();
   }
 

@@ -4,19 +4,21 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
-import io.holdfast.lock.DistributedLock;
+import io.holdfast.lock.DistributedSemaphore;
 import io.holdfast.lock.Lease;
-import io.holdfast.lock.LockClient;
-import io.holdfast.lock.LockHolder;
 import io.holdfast.lock.LockLostException;
 import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.Ownership;
+import io.holdfast.lock.PermitHolder;
+import io.holdfast.lock.PermitLease;
 import io.holdfast.lock.PermitsMismatchException;
+import io.holdfast.lock.SemaphoreClient;
 import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.LockKind;
 import io.holdfast.lock.spi.LockStore;
+import io.holdfast.lock.spi.PermitGrant;
 import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.tck.Capability;
@@ -43,8 +45,13 @@ public abstract class SemaphoreRules extends RuleTest {
   /** Called by JUnit. */
   protected SemaphoreRules() {}
 
-  private static List<Lease> takeAll(DistributedLock semaphore, int permits) {
-    List<Lease> leases = new ArrayList<>();
+  /** Opens a client of a store that has semaphores. */
+  private SemaphoreClient semaphores() {
+    return (SemaphoreClient) client();
+  }
+
+  private static List<PermitLease> takeAll(DistributedSemaphore semaphore, int permits) {
+    List<PermitLease> leases = new ArrayList<>();
     for (int i = 0; i < permits; i++) {
       leases.add(take(semaphore));
     }
@@ -65,14 +72,13 @@ public abstract class SemaphoreRules extends RuleTest {
   @Rule("L-13.1")
   @Test
   void whatIsNoSemaphoreIsRefused() {
-    LockClient client = client();
     if (!fixture().capabilities().contains(Capability.SEMAPHORES)) {
-      assertThatExceptionOfType(UnsupportedOperationException.class)
-          .as("semaphore() on a store without semaphores")
-          .isThrownBy(() -> client.semaphore(freshName(), 1).name())
-          .withMessageContaining("get(name)");
+      assertThat(client())
+          .as("a client of a store without semaphores")
+          .isNotInstanceOf(SemaphoreClient.class);
       return;
     }
+    SemaphoreClient client = semaphores();
     for (int permits : new int[] {0, -1, PERMITS_MAX + 1}) {
       assertThatIllegalArgumentException()
           .as("semaphore() with %d permits", permits)
@@ -82,7 +88,7 @@ public abstract class SemaphoreRules extends RuleTest {
     assertThatIllegalArgumentException()
         .as("semaphore() without a name")
         .isThrownBy(() -> client.semaphore("", 1).name());
-    Lease most = take(client.semaphore(freshName(), PERMITS_MAX));
+    PermitLease most = take(client.semaphore(freshName(), PERMITS_MAX));
     assertThat(most.permit()).isBetween(0, PERMITS_MAX - 1);
     most.close();
   }
@@ -92,22 +98,22 @@ public abstract class SemaphoreRules extends RuleTest {
   @Test
   void thereAreAsManyLeasesAsPermits() {
     String name = freshName();
-    DistributedLock one = client().semaphore(name, PERMITS, lasting());
-    DistributedLock other = client().semaphore(name, PERMITS, lasting());
-    List<Lease> leases = new ArrayList<>(takeAll(one, PERMITS - 1));
+    DistributedSemaphore one = semaphores().semaphore(name, PERMITS, lasting());
+    DistributedSemaphore other = semaphores().semaphore(name, PERMITS, lasting());
+    List<PermitLease> leases = new ArrayList<>(takeAll(one, PERMITS - 1));
     leases.add(take(other));
-    assertThat(leases).extracting(Lease::permit).containsExactlyInAnyOrder(0, 1, 2);
+    assertThat(leases).extracting(PermitLease::permit).containsExactlyInAnyOrder(0, 1, 2);
     assertThat(one.tryLock()).as("one more lease than permits").isEmpty();
     assertThat(other.tryLock())
         .as("one more lease than permits, of another client")
         .isEmpty();
-    Lease closed = leases.remove(0);
+    PermitLease closed = leases.remove(0);
     closed.close();
-    Lease again = take(other);
+    PermitLease again = take(other);
     assertThat(again.permit()).as("the permit that is free").isEqualTo(closed.permit());
     assertThat(one.tryLock()).as("one more lease than permits").isEmpty();
     again.close();
-    leases.forEach(Lease::close);
+    leases.forEach(PermitLease::close);
   }
 
   @Rule("L-13.2")
@@ -117,14 +123,15 @@ public abstract class SemaphoreRules extends RuleTest {
     String name = freshName();
     AtomicIntegerArray inside = new AtomicIntegerArray(PERMITS);
     AtomicLongArray tokens = new AtomicLongArray(PERMITS);
-    List<DistributedLock> semaphores =
-        List.of(patientClient().semaphore(name, PERMITS), patientClient().semaphore(name, PERMITS));
+    List<DistributedSemaphore> semaphores = List.of(
+        ((SemaphoreClient) patientClient()).semaphore(name, PERMITS),
+        ((SemaphoreClient) patientClient()).semaphore(name, PERMITS));
     List<Worker<Integer>> workers = new ArrayList<>();
     for (int i = 0; i < WORKERS; i++) {
-      DistributedLock semaphore = semaphores.get(i % semaphores.size());
+      DistributedSemaphore semaphore = semaphores.get(i % semaphores.size());
       workers.add(start(() -> {
         for (int round = 0; round < ROUNDS; round++) {
-          try (Lease lease = semaphore.lock()) {
+          try (PermitLease lease = semaphore.lock()) {
             assertThat(inside.incrementAndGet(lease.permit()))
                 .as("holders of permit %d", lease.permit())
                 .isEqualTo(1);
@@ -148,22 +155,22 @@ public abstract class SemaphoreRules extends RuleTest {
   @Test
   void thePermitOfACrashedHolderComesBack() throws StoreException {
     String name = freshName();
-    DistributedLock others = client().semaphore(name, 2, lasting());
+    DistributedSemaphore others = semaphores().semaphore(name, 2, lasting());
     LockStore store = store();
     long start = System.nanoTime();
     Grant crashed = store.tryAcquire(permitClaim(name, 2, ttl())).orElseThrow();
-    Lease kept = take(others);
+    PermitLease kept = take(others);
     assertThat(others.tryLock())
         .as("while the crashed holder's time is not over")
         .isEmpty();
-    Slot<Lease> back = new Slot<>();
+    Slot<PermitLease> back = new Slot<>();
     eventually(
         "the crashed holder's permit comes back", crashed.crashBound(ttl()).plus(slack()), () -> {
           others.tryLock().ifPresent(back::set);
           return back.isSet();
         });
     assertThat(since(start)).as("not before its time").isGreaterThanOrEqualTo(ttl());
-    assertThat(back.get().permit()).isEqualTo(crashed.permit());
+    assertThat(back.get().permit()).isEqualTo(((PermitGrant) crashed).permit());
     assertThat(kept.isHeld()).isTrue();
     back.get().close();
     kept.close();
@@ -177,14 +184,14 @@ public abstract class SemaphoreRules extends RuleTest {
     LockStore store = store();
     Grant first = store.tryAcquire(permitClaim(name, 2, LONG_TTL)).orElseThrow();
     assertThat(store.release(first, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
-    DistributedLock others = client().semaphore(name, 2, lasting());
-    List<Lease> leases = takeAll(others, 2);
+    DistributedSemaphore others = semaphores().semaphore(name, 2, lasting());
+    List<PermitLease> leases = takeAll(others, 2);
     assertThat(store.release(first, Duration.ZERO))
         .as("a second release of the same grant")
         .isEqualTo(ReleaseOutcome.ALREADY_LOST);
     store.withdraw(first.claim());
     assertThat(others.tryLock()).as("after a second release of another's grant").isEmpty();
-    for (Lease lease : leases) {
+    for (PermitLease lease : leases) {
       lease.verify();
       lease.close();
       lease.close();
@@ -197,15 +204,15 @@ public abstract class SemaphoreRules extends RuleTest {
   @Test
   void theTokensOfAPermitRise() {
     String name = freshName();
-    List<DistributedLock> semaphores =
-        List.of(client().semaphore(name, 2, lasting()), client().semaphore(name, 2, lasting()));
+    List<DistributedSemaphore> semaphores = List.of(
+        semaphores().semaphore(name, 2, lasting()), semaphores().semaphore(name, 2, lasting()));
     long[] last = new long[2];
     for (int round = 0; round < 10; round++) {
-      List<Lease> leases = takeAll(semaphores.get(round % 2), 2);
+      List<PermitLease> leases = takeAll(semaphores.get(round % 2), 2);
       assertThat(leases.get(0).token())
           .as("of two at a time")
           .isNotEqualTo(leases.get(1).token());
-      for (Lease lease : leases) {
+      for (PermitLease lease : leases) {
         assertThat(lease.token())
             .as("token of permit %d", lease.permit())
             .isGreaterThan(last[lease.permit()]);
@@ -220,16 +227,16 @@ public abstract class SemaphoreRules extends RuleTest {
   @Test
   void anotherNumberIsRefusedWhilePermitsAreHeld() {
     String name = freshName();
-    DistributedLock two = client().semaphore(name, 2, lasting());
-    DistributedLock three = client().semaphore(name, PERMITS, lasting());
-    Lease lease = take(two);
+    DistributedSemaphore two = semaphores().semaphore(name, 2, lasting());
+    DistributedSemaphore three = semaphores().semaphore(name, PERMITS, lasting());
+    PermitLease lease = take(two);
     assertMismatch(() -> three.tryLock().isPresent());
     assertMismatch(() -> three.tryLock(LONG).isPresent());
     assertThat(two.holders()).as("holders after the refusal").hasSize(1);
     take(two).close();
     lease.close();
-    List<Lease> leases = takeAll(three, PERMITS);
-    leases.forEach(Lease::close);
+    List<PermitLease> leases = takeAll(three, PERMITS);
+    leases.forEach(PermitLease::close);
     take(two).close();
   }
 
@@ -248,16 +255,15 @@ public abstract class SemaphoreRules extends RuleTest {
   @Test
   void whoHasWhichPermitIsShownAndOneCanBeTakenAway() {
     String name = freshName();
-    DistributedLock one = client().semaphore(name, PERMITS, lasting());
-    DistributedLock admin = client().semaphore(name, PERMITS, lasting());
+    DistributedSemaphore one = semaphores().semaphore(name, PERMITS, lasting());
+    DistributedSemaphore admin = semaphores().semaphore(name, PERMITS, lasting());
     assertThat(admin.holders()).isEmpty();
-    assertThat(admin.inspect()).isEmpty();
-    List<Lease> leases = takeAll(one, 2);
-    List<LockHolder> holders = admin.holders();
+    List<PermitLease> leases = takeAll(one, 2);
+    List<PermitHolder> holders = admin.holders();
     assertThat(holders).as("holders()").hasSize(2);
-    assertThat(holders).extracting(LockHolder::permit).isSorted();
-    for (Lease lease : leases) {
-      LockHolder holder = holders.stream()
+    assertThat(holders).extracting(PermitHolder::permit).isSorted();
+    for (PermitLease lease : leases) {
+      PermitHolder holder = holders.stream()
           .filter(each -> each.permit() == lease.permit())
           .findFirst()
           .orElseThrow();
@@ -267,12 +273,11 @@ public abstract class SemaphoreRules extends RuleTest {
       assertThat(holder.isReleased()).isFalse();
       assertThat(holder.remaining()).isPositive().isLessThanOrEqualTo(LONG_TTL);
     }
-    assertThat(admin.inspect().orElseThrow().permit()).isEqualTo(holders.get(0).permit());
     assertThat(admin.forceRelease(leases.get(0).token())).isTrue();
     assertThat(admin.forceRelease(leases.get(0).token())).isFalse();
     assertThat(admin.holders())
         .as("holders() after forceRelease()")
-        .extracting(LockHolder::permit)
+        .extracting(PermitHolder::permit)
         .containsExactly(leases.get(1).permit());
     leases.get(1).verify();
     assertThatExceptionOfType(LockLostException.class)
@@ -287,16 +292,16 @@ public abstract class SemaphoreRules extends RuleTest {
   @Test
   void thoseWhoWaitAreServedInTheOrderOfTheirArrival() {
     String name = freshName();
-    List<Lease> held = takeAll(client().semaphore(name, 2, lasting()), 2);
-    LockClient client = client();
-    List<LockClient> clients = List.of(client, client(), client);
+    List<PermitLease> held = takeAll(semaphores().semaphore(name, 2, lasting()), 2);
+    SemaphoreClient client = semaphores();
+    List<SemaphoreClient> clients = List.of(client, semaphores(), client);
     List<Integer> served = new ArrayList<>();
-    List<Worker<Lease>> workers = new ArrayList<>();
+    List<Worker<PermitLease>> workers = new ArrayList<>();
     for (int i = 0; i < clients.size(); i++) {
-      DistributedLock semaphore = clients.get(i).semaphore(name, 2, lasting());
+      DistributedSemaphore semaphore = clients.get(i).semaphore(name, 2, lasting());
       int order = i;
-      Worker<Lease> worker = start(() -> {
-        Lease lease = semaphore.lock();
+      Worker<PermitLease> worker = start(() -> {
+        PermitLease lease = semaphore.lock();
         synchronized (served) {
           served.add(order);
         }
@@ -305,7 +310,7 @@ public abstract class SemaphoreRules extends RuleTest {
       workers.add(worker);
       awaitWaiting(worker);
     }
-    Lease next = held.get(0);
+    PermitLease next = held.get(0);
     for (int i = 0; i < workers.size(); i++) {
       next.close();
       int servedBefore = i;
@@ -328,19 +333,19 @@ public abstract class SemaphoreRules extends RuleTest {
   @Test
   void allPermitsThatBecomeFreeAreGivenToThoseWhoWait() {
     String name = freshName();
-    List<Lease> held = takeAll(client().semaphore(name, PERMITS, lasting()), PERMITS);
-    DistributedLock semaphore = client().semaphore(name, PERMITS, lasting());
-    List<Worker<Lease>> workers = new ArrayList<>();
+    List<PermitLease> held = takeAll(semaphores().semaphore(name, PERMITS, lasting()), PERMITS);
+    DistributedSemaphore semaphore = semaphores().semaphore(name, PERMITS, lasting());
+    List<Worker<PermitLease>> workers = new ArrayList<>();
     for (int i = 0; i < PERMITS; i++) {
-      Worker<Lease> worker = start(semaphore::lock);
+      Worker<PermitLease> worker = start(semaphore::lock);
       workers.add(worker);
       awaitWaiting(worker);
     }
-    held.forEach(Lease::close);
-    List<Lease> leases = new ArrayList<>();
+    held.forEach(PermitLease::close);
+    List<PermitLease> leases = new ArrayList<>();
     workers.forEach(worker -> leases.add(worker.get(LONG)));
-    assertThat(leases).extracting(Lease::permit).containsExactlyInAnyOrder(0, 1, 2);
-    leases.forEach(Lease::close);
+    assertThat(leases).extracting(PermitLease::permit).containsExactlyInAnyOrder(0, 1, 2);
+    leases.forEach(PermitLease::close);
   }
 
   @Rule("L-13.8")
@@ -348,11 +353,11 @@ public abstract class SemaphoreRules extends RuleTest {
   @Test
   void whoGivesUpLeavesTheLine() throws InterruptedException {
     String name = freshName();
-    DistributedLock one = client().semaphore(name, 1, lasting());
-    DistributedLock other = client().semaphore(name, 1, lasting());
-    Lease held = take(one);
+    DistributedSemaphore one = semaphores().semaphore(name, 1, lasting());
+    DistributedSemaphore other = semaphores().semaphore(name, 1, lasting());
+    PermitLease held = take(one);
     assertThat(other.tryLock(quiet())).isEmpty();
-    Worker<Lease> waiting = start(other::lock);
+    Worker<PermitLease> waiting = start(other::lock);
     awaitWaiting(waiting);
     waiting.interrupt();
     assertThat(waiting.failure(LONG)).isInstanceOf(InterruptedException.class);
@@ -364,14 +369,14 @@ public abstract class SemaphoreRules extends RuleTest {
   @Requires(Capability.SEMAPHORES)
   @Test
   void eachAcquireTakesAPermitAndNoOtherLock() {
-    LockClient client = client();
+    SemaphoreClient client = semaphores();
     String name = freshName();
     for (Ownership ownership : Ownership.values()) {
       LockOptions options = lasting().withOwnership(ownership);
-      DistributedLock semaphore = client.semaphore(name, 2, options);
+      DistributedSemaphore semaphore = client.semaphore(name, 2, options);
       Lease mutex = take(client.get(name, options));
-      Lease first = take(semaphore);
-      Lease second = take(semaphore);
+      PermitLease first = take(semaphore);
+      PermitLease second = take(semaphore);
       assertThat(second.permit())
           .as("the permit of a second acquire by the same thread")
           .isNotEqualTo(first.permit());
@@ -389,7 +394,8 @@ public abstract class SemaphoreRules extends RuleTest {
   @Test
   void acquireAndReleaseAreTwoRequests() {
     Link link = link();
-    DistributedLock semaphore = client(link).semaphore(freshName(), PERMITS, lasting());
+    DistributedSemaphore semaphore =
+        ((SemaphoreClient) client(link)).semaphore(freshName(), PERMITS, lasting());
     take(semaphore).close();
     take(semaphore).close();
     int rounds = 20;
@@ -404,13 +410,13 @@ public abstract class SemaphoreRules extends RuleTest {
   void aGuardChecksTheLeaseAndNotTheSemaphore() throws Exception {
     GuardedWrites writes = fixture().guardedWrites();
     String log = newLog(writes);
-    DistributedLock semaphore = client().semaphore(freshName(), 2, lasting());
-    DistributedLock admin = client().semaphore(semaphore.name(), 2, lasting());
-    Lease lost = take(semaphore);
-    Lease held = take(semaphore);
+    DistributedSemaphore semaphore = semaphores().semaphore(freshName(), 2, lasting());
+    DistributedSemaphore admin = semaphores().semaphore(semaphore.name(), 2, lasting());
+    PermitLease lost = take(semaphore);
+    PermitLease held = take(semaphore);
     writes.append(log, held, "held");
     assertThat(admin.forceRelease(lost.token())).isTrue();
-    Optional<Lease> next = admin.tryLock();
+    Optional<PermitLease> next = admin.tryLock();
     assertThatExceptionOfType(LockLostException.class)
         .as("a guarded write under a lost lease, while another has the permit")
         .isThrownBy(() -> writes.append(log, lost, "lost"));
@@ -419,6 +425,6 @@ public abstract class SemaphoreRules extends RuleTest {
         .as("Unsafe: the guarded writes, none of them stale")
         .containsExactly("held", "still held");
     held.close();
-    next.ifPresent(Lease::close);
+    next.ifPresent(PermitLease::close);
   }
 }

@@ -1,6 +1,7 @@
 package io.holdfast.lock.tck.broken;
 
-import io.holdfast.lock.DistributedLock;
+import io.holdfast.lock.Acquirable;
+import io.holdfast.lock.AnyLease;
 import io.holdfast.lock.Lease;
 import io.holdfast.lock.LockClient;
 import io.holdfast.lock.LockClientBuilder;
@@ -51,12 +52,12 @@ final class BrokenFixture extends InMemoryFixture {
     return client(client -> Decorator.with(LockClient.class, client, method, bug));
   }
 
-  static BrokenFixture locks(String method, Bug<DistributedLock> bug) {
-    return client(new Decorator.OfAll<>(DistributedLock.class, method, bug));
+  static BrokenFixture locks(String method, Bug<Acquirable<?>> bug) {
+    return client(new Decorator.OfAll<>(Decorator.ACQUIRABLE, method, bug));
   }
 
-  static BrokenFixture leases(String method, Bug<Lease> bug) {
-    return client(new Decorator.OfAll<>(Lease.class, method, bug));
+  static BrokenFixture leases(String method, Bug<AnyLease> bug) {
+    return client(new Decorator.OfAll<>(AnyLease.class, method, bug));
   }
 
   private static BrokenFixture client(UnaryOperator<LockClient> bug) {

@@ -7,16 +7,23 @@ import static io.holdfast.lock.tck.broken.BrokenFixture.store;
 import static io.holdfast.lock.tck.broken.Decorator.in;
 import static io.holdfast.lock.tck.broken.RuleCheck.assertCaught;
 
+import io.holdfast.lock.DistributedLock;
+import io.holdfast.lock.DistributedSemaphore;
 import io.holdfast.lock.LockOptions;
+import io.holdfast.lock.PermitLease;
+import io.holdfast.lock.SemaphoreClient;
 import io.holdfast.lock.spi.Acquisition;
 import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.LockStore;
+import io.holdfast.lock.spi.PermitGrant;
+import io.holdfast.lock.spi.PermitStore;
 import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.StoreException;
-import io.holdfast.lock.spi.StoredHolder;
+import io.holdfast.lock.spi.StoredPermit;
 import io.holdfast.lock.spi.Ticket;
+import java.lang.reflect.Proxy;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -44,7 +51,7 @@ class BrokenSemaphoresTest {
         client(
             "semaphore",
             (real, arguments, call) -> (int) arguments[1] < 1
-                ? real.semaphore((String) arguments[0], 1)
+                ? ((SemaphoreClient) real).semaphore((String) arguments[0], 1)
                 : call.proceed(arguments)));
   }
 
@@ -61,7 +68,7 @@ class BrokenSemaphoresTest {
 
           @Override
           Changed told(Grant real, Claim claim, Duration took) {
-            int permit = Math.min(real.permit(), claim.permits() - 1);
+            int permit = Math.min(((PermitGrant) real).permit(), claim.permits() - 1);
             return new Changed(real, claim, real.number(), claim.ttl(), permit);
           }
         }));
@@ -97,9 +104,10 @@ class BrokenSemaphoresTest {
         "L-13.4 aSecondReleaseFreesNothing",
         "a second release of the same grant",
         store(in("release", (LockStore real, Grant grant, Duration holdFor) -> {
-          for (StoredHolder holder : real.holders(grant.claim().key())) {
-            if (holder.permit() == grant.permit()) {
-              boolean unused = real.forceRelease(grant.claim().key(), holder.number());
+          for (StoredPermit held : ((PermitStore) real).holders(grant.claim().key())) {
+            if (held.permit() == ((PermitGrant) grant).permit()) {
+              boolean unused =
+                  real.forceRelease(grant.claim().key(), held.holder().number());
               return ReleaseOutcome.RELEASED;
             }
           }
@@ -137,7 +145,8 @@ class BrokenSemaphoresTest {
         "holders()",
         store(in(
             "holders",
-            (LockStore real, LockKey key) -> real.holders(key).stream().limit(1).toList())));
+            (LockStore real, LockKey key) ->
+                ((PermitStore) real).holders(key).stream().limit(1).toList())));
   }
 
   @Test
@@ -147,8 +156,8 @@ class BrokenSemaphoresTest {
         "holders() after forceRelease()",
         store(in("forceRelease", (LockStore real, LockKey key, Long number) -> {
           boolean freed = real.forceRelease(key, number);
-          for (StoredHolder holder : real.holders(key)) {
-            boolean unused = real.forceRelease(key, holder.number());
+          for (StoredPermit held : ((PermitStore) real).holders(key)) {
+            boolean unused = real.forceRelease(key, held.holder().number());
           }
           return freed;
         })));
@@ -202,6 +211,20 @@ class BrokenSemaphoresTest {
         withoutLine(claim -> Duration.ofMinutes(5)));
   }
 
+  /** Returns a mutex as a semaphore, whose leases all have permit 0. */
+  private static DistributedSemaphore ofOnePermit(DistributedLock mutex) {
+    return (DistributedSemaphore) Proxy.newProxyInstance(
+        DistributedSemaphore.class.getClassLoader(),
+        new Class<?>[] {DistributedSemaphore.class},
+        (proxy, method, arguments) -> mutex
+            .tryLock()
+            .map(lease -> Proxy.newProxyInstance(
+                PermitLease.class.getClassLoader(),
+                new Class<?>[] {PermitLease.class},
+                (permit, called, none) ->
+                    called.getName().equals("permit") ? (Object) 0 : called.invoke(lease, none))));
+  }
+
   @Test
   void aReentrantSemaphoreIsCaught() {
     assertCaught(
@@ -209,7 +232,8 @@ class BrokenSemaphoresTest {
         "the permit of a second acquire by the same thread",
         client(
             "semaphore",
-            (real, arguments, call) -> real.get(arguments[0] + "/s", (LockOptions) arguments[2])));
+            (real, arguments, call) ->
+                ofOnePermit(real.get(arguments[0] + "/s", (LockOptions) arguments[2]))));
   }
 
   @Test
@@ -218,7 +242,7 @@ class BrokenSemaphoresTest {
         "L-13.10 acquireAndReleaseAreTwoRequests",
         "acquire and release of a permit",
         engine(in("tryAcquire", (LockStore real, Claim claim) -> {
-          List<StoredHolder> unused = real.holders(claim.key());
+          List<StoredPermit> unused = ((PermitStore) real).holders(claim.key());
           return real.tryAcquire(claim);
         })));
   }

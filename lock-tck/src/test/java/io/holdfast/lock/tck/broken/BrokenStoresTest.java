@@ -9,6 +9,8 @@ import static io.holdfast.lock.tck.broken.BrokenFixture.store;
 import static io.holdfast.lock.tck.broken.Decorator.in;
 import static io.holdfast.lock.tck.broken.RuleCheck.assertCaught;
 
+import io.holdfast.lock.DistributedLock;
+import io.holdfast.lock.Lease;
 import io.holdfast.lock.LeaseLoss;
 import io.holdfast.lock.LockLostException;
 import io.holdfast.lock.LockStoreException;
@@ -778,7 +780,9 @@ class BrokenStoresTest {
     assertCaught(
         "L-6.13 whatAnAcquireReturnsIsHeldEvenIfTheMachineSleptMeanwhile",
         "isHeld() of what",
-        leases("isHeld", (lease, arguments, call) -> !asked.add(lease.token()) && lease.isHeld()));
+        leases(
+            "isHeld",
+            (lease, arguments, call) -> !asked.add(((Lease) lease).token()) && lease.isHeld()));
   }
 
   private static BrokenFixture blindToTheWallClock() {
@@ -795,7 +799,7 @@ class BrokenStoresTest {
           try {
             return call.proceed(arguments);
           } catch (LockStoreException e) {
-            if (lost.add(real.name())) {
+            if (lost.add(((DistributedLock) real).name())) {
               throw e;
             }
             return Optional.empty();
@@ -864,7 +868,7 @@ class BrokenStoresTest {
     assertCaught(
         "L-8.2 aHandOffWithinAClientRaisesTheToken",
         "tokens in the order in which threads of one client had the lock",
-        leases("token", (lease, arguments, call) -> lease.token() & ~1023L));
+        leases("token", (lease, arguments, call) -> ((Lease) lease).token() & ~1023L));
   }
 
   @Test
@@ -907,7 +911,8 @@ class BrokenStoresTest {
         "ensureHeld() of a lease in doubt that stands at the store",
         leases("ensureHeld", (lease, arguments, call) -> {
           if (!lease.isHeld()) {
-            throw new LockLostException(lease.name(), lease.token(), LeaseLoss.Reason.EXPIRED);
+            Lease one = (Lease) lease;
+            throw new LockLostException(one.name(), one.token(), LeaseLoss.Reason.EXPIRED);
           }
           return null;
         }));

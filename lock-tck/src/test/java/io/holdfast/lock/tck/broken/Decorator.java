@@ -1,7 +1,7 @@
 package io.holdfast.lock.tck.broken;
 
-import io.holdfast.lock.DistributedLock;
-import io.holdfast.lock.Lease;
+import io.holdfast.lock.Acquirable;
+import io.holdfast.lock.AnyLease;
 import io.holdfast.lock.LeaseAction;
 import io.holdfast.lock.LeaseFunction;
 import io.holdfast.lock.LockClient;
@@ -15,6 +15,10 @@ import java.util.stream.Stream;
 
 /** Proxies of stores and clients that replace one method, which is named. */
 final class Decorator {
+  /** The type of all that can be acquired. */
+  @SuppressWarnings("unchecked") // A class literal has no type arguments.
+  static final Class<Acquirable<?>> ACQUIRABLE = (Class<Acquirable<?>>) (Class<?>) Acquirable.class;
+
   private Decorator() {}
 
   /** A call of the real object. */
@@ -79,11 +83,19 @@ final class Decorator {
   static <T> T around(Class<T> type, T real, Around bug) {
     return type.cast(Proxy.newProxyInstance(
         type.getClassLoader(),
-        new Class<?>[] {type},
+        Stream.concat(Stream.of(type), kinds(type, real)).distinct().toArray(Class<?>[]::new),
         (proxy, method, arguments) -> bug.run(
             method.getName(),
             arguments == null ? new Object[0] : arguments,
             actual -> invoke(real, method, actual))));
+  }
+
+  /** Returns the interfaces of an object that extend this type. */
+  private static Stream<Class<?>> kinds(Class<?> type, Object real) {
+    return Stream.<Class<?>>iterate(
+            real.getClass(), each -> each.getSuperclass() != null, Class::getSuperclass)
+        .flatMap(each -> Stream.of(each.getInterfaces()))
+        .filter(type::isAssignableFrom);
   }
 
   private static Object invoke(Object real, Method method, Object[] arguments) throws Throwable {
@@ -103,22 +115,33 @@ final class Decorator {
     }
 
     private Object changed(Object object) {
-      if (object instanceof Lease lease) {
-        return wrapped(Lease.class, lease);
+      if (object instanceof AnyLease lease) {
+        return wrapped(AnyLease.class, lease);
       }
-      if (object instanceof DistributedLock lock) {
-        return wrapped(DistributedLock.class, lock);
+      if (object instanceof Acquirable<?> lock) {
+        return wrapped(ACQUIRABLE, lock);
       }
       if (object instanceof Optional<?> optional) {
         return optional.map(this::changed);
       }
-      if (object instanceof LeaseAction<?> action) {
-        return (LeaseAction<?>) lease -> action.run((Lease) changed(lease));
+      if (object instanceof LeaseAction<?, ?> action) {
+        return ofChanged(action);
       }
-      if (object instanceof LeaseFunction<?, ?> function) {
-        return (LeaseFunction<?, ?>) lease -> function.call((Lease) changed(lease));
+      if (object instanceof LeaseFunction<?, ?, ?> function) {
+        return resultOfChanged(function);
       }
       return object;
+    }
+
+    @SuppressWarnings("unchecked") // A changed lease has the type of the real one.
+    private <L extends AnyLease> LeaseAction<L, ?> ofChanged(LeaseAction<L, ?> action) {
+      return lease -> action.run((L) changed(lease));
+    }
+
+    @SuppressWarnings("unchecked") // as above
+    private <L extends AnyLease> LeaseFunction<L, ?, ?> resultOfChanged(
+        LeaseFunction<L, ?, ?> function) {
+      return lease -> function.call((L) changed(lease));
     }
 
     private <W> W wrapped(Class<W> wrapper, W real) {

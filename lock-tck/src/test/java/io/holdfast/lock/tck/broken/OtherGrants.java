@@ -5,6 +5,7 @@ import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.LockStore;
+import io.holdfast.lock.spi.PermitGrant;
 import io.holdfast.lock.spi.Renewal;
 import io.holdfast.lock.spi.Ticket;
 import java.time.Duration;
@@ -17,10 +18,10 @@ import java.util.stream.Stream;
 abstract class OtherGrants implements UnaryOperator<LockStore> {
   /** A grant as the engine sees it, and as the store knows it. */
   record Changed(Grant real, Claim claim, long number, Duration validFor, int permit)
-      implements Grant {
+      implements PermitGrant {
     /** Makes a grant with the real permit. */
     Changed(Grant real, Claim claim, long number, Duration validFor) {
-      this(real, claim, number, validFor, real.permit());
+      this(real, claim, number, validFor, ((PermitGrant) real).permit());
     }
 
     @Override

@@ -1,7 +1,7 @@
 package io.holdfast.lock.internal;
 
-import io.holdfast.lock.DistributedLock;
-import io.holdfast.lock.Lease;
+import io.holdfast.lock.JointLease;
+import io.holdfast.lock.JointLock;
 import io.holdfast.lock.LockHolder;
 import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.internal.Attempt.Outcome;
@@ -10,21 +10,19 @@ import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.LockKind;
 import java.util.Collection;
 import java.util.List;
-import java.util.Optional;
 import java.util.TreeSet;
 import java.util.function.Consumer;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** Several locks that are acquired together, their options, and their client. */
-final class JointLock extends LockVerbs {
+final class EngineJointLock extends ThreadOwnable<JointLease> implements JointLock {
   private static final int NAMES_MAX = 100;
 
-  /** In the order in which all clients acquire them; at least two. */
+  /** In the order in which all clients acquire them; at least one. */
   private final List<LockKey> keys;
 
-  /** @param keys as {@link #keys} returns them, at least two */
-  JointLock(EngineClient client, List<LockKey> keys, LockOptions options) {
+  /** @param keys as {@link #keys} returns them */
+  EngineJointLock(EngineClient client, List<LockKey> keys, LockOptions options) {
     super(client, options);
     this.keys = keys;
   }
@@ -49,23 +47,28 @@ final class JointLock extends LockVerbs {
   }
 
   @Override
-  public String name() {
-    return keys.stream().map(LockKey::name).collect(Collectors.joining(", "));
+  public List<String> names() {
+    return keys.stream().map(LockKey::name).toList();
   }
 
   @Override
-  public DistributedLock with(LockOptions other) {
+  String shownName() {
+    return String.join(", ", names());
+  }
+
+  @Override
+  public JointLock with(LockOptions other) {
     client.checkOptions(other);
-    return new JointLock(client, keys, other);
+    return new EngineJointLock(client, keys, other);
   }
 
   @Override
-  Outcome<Lease> acquire(WaitMode mode) throws InterruptedException {
-    return new JointAttempt<Lease>(client, keys, options, mode, this::lease).run();
+  Outcome<JointLease> acquire(WaitMode mode) throws InterruptedException {
+    return new JointAttempt<JointLease>(client, keys, options, mode, this::lease).run();
   }
 
-  private Lease lease(List<Handle> handles) {
-    return new JointLease(handles.stream().map(client::lease).toList());
+  private JointLease lease(List<Handle> handles) {
+    return new EngineJointLease(handles.stream().map(client::lease).toList());
   }
 
   @Override
@@ -100,32 +103,13 @@ final class JointLock extends LockVerbs {
   }
 
   @Override
-  public Optional<LockHolder> inspect() {
-    for (LockKey key : keys) {
-      Optional<LockHolder> holder = client.questions.inspect(key);
-      if (holder.isPresent()) {
-        return holder;
-      }
-    }
-    return Optional.empty();
-  }
-
-  @Override
   public List<LockHolder> holders() {
     return keys.stream().flatMap(key -> client.questions.inspect(key).stream()).toList();
   }
 
   @Override
-  public boolean forceRelease(long expectedToken) {
-    throw new IllegalStateException(("A token is of one name, and these are several (%s): call"
-            + " get(name).forceRelease(token), with the name and the token of the holder that"
-            + " inspect() showed")
-        .formatted(name()));
-  }
-
-  @Override
   public String toString() {
-    return "DistributedLock[" + name() + ", " + options + "]";
+    return "JointLock[" + shownName() + ", " + options + "]";
   }
 
   /**
@@ -142,7 +126,7 @@ final class JointLock extends LockVerbs {
       }
     }
     if (first != null) {
-      throw JointLock.<RuntimeException>unchecked(first);
+      throw EngineJointLock.<RuntimeException>unchecked(first);
     }
   }
 

@@ -1,5 +1,6 @@
 package io.holdfast.lock.internal;
 
+import io.holdfast.lock.JointLease;
 import io.holdfast.lock.Lease;
 import io.holdfast.lock.LeaseLoss;
 import io.holdfast.lock.LeaseState;
@@ -17,40 +18,28 @@ import java.util.stream.Collectors;
  * of them are. The engine knows only the single leases, so each is renewed, found lost and found
  * dropped like any other.
  */
-final class JointLease implements Lease {
-  /** In the order in which they were acquired; at least two. */
+final class EngineJointLease implements JointLease {
+  /** In the order in which they were acquired; at least one. */
   private final List<EngineLease> leases;
 
-  JointLease(List<EngineLease> leases) {
+  EngineJointLease(List<EngineLease> leases) {
     this.leases = leases;
   }
 
   @Override
-  public String name() {
-    return leases.stream().map(Lease::name).collect(Collectors.joining(", "));
+  public List<String> names() {
+    return leases.stream().map(Lease::name).toList();
   }
 
   @Override
-  public long token() {
-    throw new IllegalStateException("A lease of several names has a token for each, and none for"
-        + " all of them: use token(name), with one of "
-        + name());
-  }
-
-  @Override
-  public long token(String lockName) {
+  public long token(String name) {
     for (EngineLease lease : leases) {
-      if (lease.name().equals(lockName)) {
+      if (lease.name().equals(name)) {
         return lease.token();
       }
     }
     throw new IllegalArgumentException(
-        "This lease is of the locks " + name() + ", not of '" + lockName + "'");
-  }
-
-  @Override
-  public int permit() {
-    return 0;
+        "This lease is of the locks " + String.join(", ", names()) + ", not of '" + name + "'");
   }
 
   @Override
@@ -136,7 +125,7 @@ final class JointLease implements Lease {
   }
 
   @Override
-  public Lease detach() {
+  public JointLease detach() {
     ensureHeld();
     // All or none of them.
     Thread thread = Thread.currentThread();
@@ -153,13 +142,13 @@ final class JointLease implements Lease {
 
   @Override
   public void close() {
-    JointLock.eachInReverse(leases, Lease::close);
+    EngineJointLock.eachInReverse(leases, Lease::close);
   }
 
   @Override
   public String toString() {
     return leases.stream()
         .map(lease -> lease.name() + ", token " + lease.token())
-        .collect(Collectors.joining("; ", "Lease[", "; " + state() + "]"));
+        .collect(Collectors.joining("; ", "JointLease[", "; " + state() + "]"));
   }
 }

@@ -1,0 +1,7 @@
+package io.holdfast.lock;
+
+/** The holder of a permit of a semaphore, as the store showed it at one moment. */
+public interface PermitHolder extends LockHolder {
+  /** The permit that it has ({@link PermitLease#permit()}). */
+  int permit();
+}
