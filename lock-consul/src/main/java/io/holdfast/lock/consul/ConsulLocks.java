@@ -1,8 +1,8 @@
 package io.holdfast.lock.consul;
 
 import io.holdfast.lock.LockClientBuilder;
-import io.holdfast.lock.consul.fair.ConsulStore;
 import io.holdfast.lock.consul.http.ConsulHttp;
+import io.holdfast.lock.consul.store.ConsulStore;
 import io.holdfast.lock.spi.LockStore;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoreSettings;

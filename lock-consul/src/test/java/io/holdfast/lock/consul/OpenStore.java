@@ -3,9 +3,9 @@ package io.holdfast.lock.consul;
 import static io.holdfast.lock.consul.Eventually.eventually;
 
 import io.holdfast.lock.LeaseLoss;
-import io.holdfast.lock.consul.fair.ConsulStore;
 import io.holdfast.lock.consul.http.ConsulHttp;
 import io.holdfast.lock.consul.session.ConsulGrant;
+import io.holdfast.lock.consul.store.ConsulStore;
 import io.holdfast.lock.spi.Acquisition;
 import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Grant;

@@ -4,12 +4,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import io.holdfast.lock.LockOptions;
-import io.holdfast.lock.consul.fair.ConsulStore;
 import io.holdfast.lock.consul.http.ConsulHttp;
 import io.holdfast.lock.consul.http.Json;
 import io.holdfast.lock.consul.line.Keys;
 import io.holdfast.lock.consul.line.Mark;
 import io.holdfast.lock.consul.session.Session;
+import io.holdfast.lock.consul.store.ConsulStore;
 import io.holdfast.lock.spi.LockStore;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoreSettings;

@@ -1,4 +1,4 @@
-package io.holdfast.lock.consul.fair;
+package io.holdfast.lock.consul.store;
 
 import io.holdfast.lock.consul.http.ConsulHttp;
 import io.holdfast.lock.consul.http.Entry;
