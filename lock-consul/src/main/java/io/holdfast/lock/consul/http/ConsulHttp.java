@@ -7,12 +7,8 @@ import io.holdfast.lock.spi.StoreSettings;
 import io.holdfast.lock.spi.TimeSource;
 import java.io.IOException;
 import java.io.InterruptedIOException;
-import java.net.ConnectException;
-import java.net.UnknownHostException;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
@@ -22,7 +18,6 @@ import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.regex.Pattern;
 import okhttp3.Call;
 import okhttp3.ConnectionPool;
 import okhttp3.Dispatcher;
@@ -47,18 +42,8 @@ public final class ConsulHttp implements AutoCloseable {
   /** The query that makes a read consistent. */
   static final String CONSISTENT = "consistent";
 
-  private static final int BODY_SHOWN_MAX = 200;
-  private static final String MESSAGE_OF_NO_LEADER = "no cluster leader";
-
   /** Consul prolongs a long poll at random, by its wait divided by this at most. */
   private static final int LONG_POLL_EXTRA_DIVISOR = 16;
-
-  /**
-   * The failures of operations that tell the state of a key or session. Any other is a failure of
-   * Consul's, and tells nothing. Keys have no spaces, so none looks like one of these texts.
-   */
-  private static final Pattern OF_THE_STATE = Pattern.compile(
-      "index is stale|current modify index|\" exists|\" doesn't exist|already held|invalid session");
 
   private final OkHttpClient client;
 
@@ -71,6 +56,7 @@ public final class ConsulHttp implements AutoCloseable {
   private final Semaphore requestsLeft = new Semaphore(REQUESTS_MAX, true);
   private final ThreadPoolExecutor executor;
   private final Settings settings;
+  final Answers answers;
   private final HttpUrl transactions;
   private final HttpUrl consistentTransactions;
   private final Duration storeTimeout;
@@ -84,45 +70,6 @@ public final class ConsulHttp implements AutoCloseable {
   public record Settings(
       OkHttpClient client, HttpUrl base, @Nullable String token, Problems problems) {}
 
-  /** The factory of the causes of failures. */
-  public interface Problems {
-    Exception cause(ConsulException.Problem problem, int status, String message);
-  }
-
-  /**
-   * An answer by Consul, or by something else at its address, such as a gateway.
-   *
-   * @param index the Raft index in its header, which all of Consul's answers about keys have; null:
-   *     none
-   * @param resent whether the request was sent before, without an answer
-   */
-  record Answer(int status, String body, @Nullable String index, boolean resent) {
-    /** Returns the body as JSON; null: it is not JSON. */
-    @Nullable
-    Object json() {
-      try {
-        return Json.parse(body);
-      } catch (IllegalArgumentException e) {
-        return null;
-      }
-    }
-  }
-
-  /**
-   * The outcome of a transaction.
-   *
-   * @param entries the keys that it shows, if it was applied
-   * @param failures the operations that failed; if there are any, nothing was applied
-   */
-  public record Outcome(List<Entry> entries, List<Failure> failures, boolean resent) {
-    public boolean isApplied() {
-      return failures.isEmpty();
-    }
-  }
-
-  /** An operation, counted from zero, and why it failed. */
-  public record Failure(long operation, String what) {}
-
   public ConsulHttp(Settings settings, StoreSettings store) {
     executor = new ThreadPoolExecutor(
         0, Integer.MAX_VALUE, 2, TimeUnit.SECONDS, new SynchronousQueue<>(), task -> {
@@ -134,6 +81,7 @@ public final class ConsulHttp implements AutoCloseable {
         });
     executor.setRejectedExecutionHandler(new ThreadPoolExecutor.DiscardPolicy());
     this.settings = settings;
+    answers = new Answers(settings.base(), settings.problems());
     transactions = url("v1/txn", "");
     consistentTransactions = url("v1/txn", CONSISTENT);
     storeTimeout = store.storeTimeout();
@@ -202,7 +150,8 @@ public final class ConsulHttp implements AutoCloseable {
 
   public Outcome transact(Transaction transaction, Deadline deadline) throws StoreException {
     return limited(
-        () -> outcome(put(transactions, transaction.body(), deadline, limitedRequests)), deadline);
+        () -> answers.outcome(put(transactions, transaction.body(), deadline, limitedRequests)),
+        deadline);
   }
 
   /**
@@ -215,7 +164,7 @@ public final class ConsulHttp implements AutoCloseable {
 
   private Outcome check(Transaction transaction, Deadline deadline, Hedging hedging)
       throws StoreException {
-    return outcome(put(consistentTransactions, transaction.body(), deadline, hedging));
+    return answers.outcome(put(consistentTransactions, transaction.body(), deadline, hedging));
   }
 
   /** Carries out a transaction that only reads, as a consistent read. */
@@ -224,7 +173,7 @@ public final class ConsulHttp implements AutoCloseable {
     if (outcome.isApplied()) {
       return outcome.entries();
     }
-    throw failure(409, outcome.failures().get(0).what(), false);
+    throw answers.failure(409, outcome.failures().get(0).what(), false);
   }
 
   /** Reads one key, as a consistent read; null: it does not exist. */
@@ -250,7 +199,7 @@ public final class ConsulHttp implements AutoCloseable {
         && keys.stream().allMatch(String.class::isInstance)) {
       return keys.stream().map(String.class::cast).toList();
     }
-    throw notConsuls(answer);
+    throw answers.notConsuls(answer);
   }
 
   /** Sends a PUT about a session. What a 404 means is for the caller to know. */
@@ -269,7 +218,7 @@ public final class ConsulHttp implements AutoCloseable {
    */
   Answer putOnce(String path, String body, Deadline deadline) throws StoreException {
     if (deadline.isOver()) {
-      throw outOfTime(false);
+      throw answers.outOfTime(false);
     }
     Request request = request(url(path, "")).put(RequestBody.create(body, JSON)).build();
     FutureTask<Hedging.Reply> sending =
@@ -284,66 +233,18 @@ public final class ConsulHttp implements AutoCloseable {
           try {
             return sending.get(leftNanos, TimeUnit.NANOSECONDS);
           } catch (TimeoutException e) {
-            throw failure(new InterruptedIOException(e.toString()), false);
+            throw answers.failure(new InterruptedIOException(e.toString()), false);
           } catch (ExecutionException e) {
-            throw failure(e.getCause() instanceof IOException io ? io : new IOException(e), false);
+            throw answers.failure(
+                e.getCause() instanceof IOException io ? io : new IOException(e), false);
           }
         });
-    return answer(reply, false);
+    return answers.of(reply, false);
   }
 
   /** Sends a GET about a session. */
   Answer get(String path, String query, Deadline deadline) throws StoreException {
     return send(request(url(path, query)).get().build(), deadline, renewals);
-  }
-
-  private Outcome outcome(Answer answer) throws StoreException {
-    if (!(answer.json() instanceof Map<?, ?> json && json.containsKey("Results"))) {
-      throw notConsuls(answer);
-    }
-    try {
-      if (json.get("Errors") instanceof List<?> errors && !errors.isEmpty()) {
-        return new Outcome(List.of(), failures(errors, answer), answer.resent());
-      }
-      List<Entry> entries = new ArrayList<>();
-      if (json.get("Results") instanceof List<?> results) {
-        for (Object result : results) {
-          if (result instanceof Map<?, ?> map && map.get("KV") instanceof Map<?, ?> kv) {
-            entries.add(Entry.of(kv));
-          }
-        }
-      }
-      return new Outcome(entries, List.of(), answer.resent());
-    } catch (IllegalArgumentException e) {
-      throw StoreException.unanswered("Consul's answer can't be read: " + e.getMessage(), e);
-    }
-  }
-
-  /** Makes the failure for an answer that is not Consul's, but a gateway's or another server's. */
-  StoreException notConsuls(Answer answer) {
-    String body = answer.body().strip();
-    String shown = body.substring(0, Math.min(body.length(), BODY_SHOWN_MAX));
-    return StoreException.unanswered(
-        ("What answered at %s is not Consul's HTTP API: is the address right, with the path before"
-                + " /v1 if there is one? It answered %s, with the text '%s'")
-            .formatted(settings.base(), answer.status(), shown),
-        null);
-  }
-
-  private List<Failure> failures(List<?> errors, Answer answer) throws StoreException {
-    List<Failure> failures = new ArrayList<>(errors.size());
-    for (Object one : errors) {
-      if (!(one instanceof Map<?, ?> error
-          && error.get("OpIndex") instanceof Long operation
-          && error.get("What") instanceof String what)) {
-        throw new IllegalArgumentException("Unknown kind of error");
-      }
-      if (!OF_THE_STATE.matcher(what).find()) {
-        throw failure(answer.status(), what, answer.resent());
-      }
-      failures.add(new Failure(operation, what));
-    }
-    return failures;
   }
 
   private Answer send(Request request, Deadline deadline, Hedging hedging) throws StoreException {
@@ -359,15 +260,15 @@ public final class ConsulHttp implements AutoCloseable {
       throws InterruptedException, StoreException {
     while (true) {
       if (deadline.isOver()) {
-        throw outOfTime(resent.get());
+        throw answers.outOfTime(resent.get());
       }
       try {
-        return answer(hedging.send(request, deadline, resent), resent.get());
+        return answers.of(hedging.send(request, deadline, resent), resent.get());
       } catch (IOException e) {
         // On a virtual thread, an interrupt closes the socket and leaves the flag set.
         boolean interrupted = Thread.interrupted();
-        if (!interrupted && (resent.get() || deadline.isOver() || isUnreachable(e))) {
-          throw failure(e, resent.get());
+        if (!interrupted && (resent.get() || deadline.isOver() || Answers.isUnreachable(e))) {
+          throw answers.failure(e, resent.get());
         }
         resent.set(true);
         if (interrupted) {
@@ -375,68 +276,6 @@ public final class ConsulHttp implements AutoCloseable {
         }
       }
     }
-  }
-
-  private StoreException outOfTime(boolean resent) {
-    return failure(resent, "Consul at " + settings.base() + " did not answer in time", null);
-  }
-
-  private static boolean isUnreachable(IOException e) {
-    return e instanceof ConnectException || e instanceof UnknownHostException;
-  }
-
-  private StoreException failure(IOException e, boolean resent) {
-    String what = "Consul at " + settings.base();
-    if (isUnreachable(e)) {
-      return failure(resent, what + " can't be reached: " + e, e);
-    }
-    return StoreException.unanswered(
-        what
-            + (e instanceof InterruptedIOException
-                ? " did not answer in time"
-                : " gave no answer: " + e),
-        e);
-  }
-
-  private Answer answer(Hedging.Reply reply, boolean resent) throws StoreException {
-    if (!reply.isAnswer()) {
-      throw failure(reply.status(), reply.body(), resent);
-    }
-    return new Answer(reply.status(), reply.body(), reply.index(), resent);
-  }
-
-  private static boolean isAclProblem(String message) {
-    return message.contains("Permission denied") || message.contains("ACL not found");
-  }
-
-  private StoreException failure(int status, String body, boolean resent) {
-    String message = body.strip();
-    ConsulException.Problem problem;
-    if (status == 403 || isAclProblem(message)) {
-      problem = ConsulException.Problem.ACL_DENIED;
-    } else if (status == 429) {
-      problem = ConsulException.Problem.TOO_MANY_REQUESTS;
-    } else if (message.toLowerCase(Locale.ROOT).contains(MESSAGE_OF_NO_LEADER)) {
-      problem = ConsulException.Problem.NO_LEADER;
-    } else {
-      problem = ConsulException.Problem.OTHER;
-    }
-    String text = "Consul answered " + status + ": " + message;
-    if (problem == ConsulException.Problem.ACL_DENIED) {
-      text +=
-          ". The token must be known, with the right to write sessions, and keys that begin with"
-              + " the client's prefix and '/'";
-    }
-    Exception cause = settings.problems().cause(problem, status, text);
-    // A leader that fails while it commits may have carried out the request.
-    return failure(resent || status >= 500, text, cause);
-  }
-
-  private static StoreException failure(
-      boolean mayHaveHappened, String message, @Nullable Throwable cause) {
-    return mayHaveHappened
-        ? StoreException.unanswered(message, cause)
-        : StoreException.refused(message, cause);
   }
 
   /** Makes the failure for a session that ended before it was used. */
@@ -473,9 +312,9 @@ public final class ConsulHttp implements AutoCloseable {
    */
   public News listen(Call longPoll) throws StoreException {
     try {
-      Answer answer = answer(Hedging.Reply.to(longPoll), false);
+      Answer answer = answers.of(Hedging.Reply.to(longPoll), false);
       if (answer.index() == null) {
-        throw notConsuls(answer);
+        throw answers.notConsuls(answer);
       }
       Entry entry = answer.status() == 404 ? null : single(answer.json());
       return new News(entry, Long.parseLong(answer.index()));

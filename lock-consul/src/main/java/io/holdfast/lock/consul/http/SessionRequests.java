@@ -59,7 +59,7 @@ public final class SessionRequests {
         + ",\"TTL\":\""
         + ttlSeconds
         + "s\",\"Behavior\":\"release\",\"LockDelay\":\"0ms\",\"Checks\":[]}";
-    ConsulHttp.Answer answer;
+    Answer answer;
     try {
       // A second session would stay for as long as its TTL, of which nobody knows.
       answer = http.putOnce("v1/session/create", body, deadline);
@@ -79,12 +79,12 @@ public final class SessionRequests {
       acceptedSeconds = Math.min(acceptedSeconds, ttlSeconds);
       return id;
     }
-    throw http.notConsuls(answer);
+    throw http.answers.notConsuls(answer);
   }
 
   /** Renews a session; false: it has certainly ended. */
   public boolean renew(String id, Deadline deadline) throws StoreException {
-    ConsulHttp.Answer answer = http.put("v1/session/renew/" + id, deadline);
+    Answer answer = http.put("v1/session/renew/" + id, deadline);
     if (answer.status() != 404 && !sessions(answer).isEmpty()) {
       return true;
     }
@@ -102,11 +102,11 @@ public final class SessionRequests {
   }
 
   /** Reads the list of sessions in an answer. */
-  private List<?> sessions(ConsulHttp.Answer answer) throws StoreException {
+  private List<?> sessions(Answer answer) throws StoreException {
     if (answer.status() == 200 && answer.json() instanceof List<?> sessions) {
       return sessions;
     }
-    throw http.notConsuls(answer);
+    throw http.answers.notConsuls(answer);
   }
 
   /**
@@ -125,9 +125,9 @@ public final class SessionRequests {
 
   /** Destroys a session, so that no request that is still on its way can use it. */
   public void destroy(String id, Deadline deadline) throws StoreException {
-    ConsulHttp.Answer answer = http.put("v1/session/destroy/" + id, deadline);
+    Answer answer = http.put("v1/session/destroy/" + id, deadline);
     if (answer.status() != 200 || !Boolean.TRUE.equals(answer.json())) {
-      throw http.notConsuls(answer);
+      throw http.answers.notConsuls(answer);
     }
   }
 }

@@ -2,6 +2,7 @@ package io.holdfast.lock.consul.line;
 
 import io.holdfast.lock.consul.http.ConsulHttp;
 import io.holdfast.lock.consul.http.Entry;
+import io.holdfast.lock.consul.http.Outcome;
 import io.holdfast.lock.consul.http.SessionRequests;
 import io.holdfast.lock.consul.http.Transaction;
 import io.holdfast.lock.spi.Deadline;
@@ -247,12 +248,12 @@ public final class LineCleanup {
     while (!left.isEmpty()) {
       Transaction transaction = new Transaction();
       left.forEach(one -> operation.accept(transaction, one));
-      ConsulHttp.Outcome outcome = http.transact(transaction, deadline);
+      Outcome outcome = http.transact(transaction, deadline);
       if (outcome.isApplied()) {
         return outcome.entries();
       }
       List<T> asked = List.copyOf(left);
-      for (ConsulHttp.Failure failure : outcome.failures()) {
+      for (Outcome.Failure failure : outcome.failures()) {
         // Whoever next sees that key judges it anew.
         left.remove(asked.get((int) failure.operation()));
       }
@@ -345,7 +346,7 @@ public final class LineCleanup {
         .lock(keys.countdown(folder, 2), text, other);
     // If another client was faster, its countdown goes on. The sessions are not destroyed then: the
     // request may have been sent twice, and the first one have got through.
-    ConsulHttp.Outcome outcome = http.transact(begin, deadline);
+    Outcome outcome = http.transact(begin, deadline);
     log.debug("Counting down {}: {}", line.first(), outcome);
   }
 

@@ -2,6 +2,7 @@ package io.holdfast.lock.consul.session;
 
 import io.holdfast.lock.consul.http.ConsulHttp;
 import io.holdfast.lock.consul.http.Entry;
+import io.holdfast.lock.consul.http.Outcome;
 import io.holdfast.lock.consul.http.SessionRequests;
 import io.holdfast.lock.consul.http.Transaction;
 import io.holdfast.lock.consul.line.Keys;
@@ -129,7 +130,7 @@ public final class SessionCleanup {
       if (index > 0) {
         String value = attempt.mark().asReleased(index, 0).text();
         long flags = attempt.grant() == null ? 0 : Line.HAD_LOCK;
-        ConsulHttp.Outcome outcome =
+        Outcome outcome =
             http.transact(new Transaction().setAt(attempt.key(), index, value, flags), deadline);
         if (outcome.isApplied()) {
           noteReleased(attempt, outcome.entries().get(0), 0);
@@ -169,7 +170,7 @@ public final class SessionCleanup {
     String gate = keys.gate(session.id());
     // The same value again would leave its index as it is.
     transaction.lock(gate, "write " + UUID.randomUUID(), session.id());
-    ConsulHttp.Outcome outcome = http.transact(transaction, deadline);
+    Outcome outcome = http.transact(transaction, deadline);
     Entry written = Entry.find(outcome.entries(), gate);
     if (written != null) {
       session.gateIndex(written.modifyIndex());
@@ -251,7 +252,7 @@ public final class SessionCleanup {
       some = idle.retireOld(time.nanos(), Transaction.OPERATIONS_MAX);
     }
     Transaction own = new Transaction().deleteTree(keys.watched(session.id()));
-    ConsulHttp.Outcome deleted = http.transact(own, deadline.get());
+    Outcome deleted = http.transact(own, deadline.get());
     String witness = session.witness();
     if (witness != null && deleted.isApplied()) {
       // Last: without those keys its end proves nothing of holders that were not told.
@@ -279,7 +280,7 @@ public final class SessionCleanup {
     // If the key has changed meanwhile, its session ended, or another client ended this hold. No
     // other attempt can have the key yet, so the text is written again, at the key's new index.
     for (Entry entry = hold.entry(); entry != null; entry = http.readKey(entry.key(), deadline)) {
-      ConsulHttp.Outcome outcome = http.transact(
+      Outcome outcome = http.transact(
           new Transaction().setAt(entry.key(), entry.modifyIndex(), text, Line.HAD_LOCK), deadline);
       if (outcome.isApplied()) {
         // Before the key is offered again: a repeat of this task would end the next attempt.
@@ -305,7 +306,7 @@ public final class SessionCleanup {
     long leftNanos = Math.max(0, hold.untilNanos() - time.nanos());
     Mark mark = Mark.of(entry);
     String value = mark.asReleased(mark.overIndex(), leftNanos).text();
-    ConsulHttp.Outcome outcome = http.transact(
+    Outcome outcome = http.transact(
         new Transaction()
             .setAt(key, entry.modifyIndex(), value, Line.HAD_LOCK)
             .tree(Keys.lineOf(key)),

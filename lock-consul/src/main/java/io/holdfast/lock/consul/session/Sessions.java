@@ -3,6 +3,7 @@ package io.holdfast.lock.consul.session;
 import io.holdfast.lock.LeaseLoss;
 import io.holdfast.lock.consul.http.ConsulHttp;
 import io.holdfast.lock.consul.http.Entry;
+import io.holdfast.lock.consul.http.Outcome;
 import io.holdfast.lock.consul.http.SessionRequests;
 import io.holdfast.lock.consul.http.Transaction;
 import io.holdfast.lock.consul.line.Keys;
@@ -268,7 +269,7 @@ public final class Sessions implements AutoCloseable {
    * Creates the two own keys of a session, its gate and the watched key, and returns their index.
    */
   private long createOwnKeys(String id, Deadline deadline) throws StoreException {
-    ConsulHttp.Outcome outcome = http.transact(
+    Outcome outcome = http.transact(
         new Transaction()
             .lock(keys.gate(id), settings.clientName(), id)
             .lock(keys.watched(id), settings.clientName(), id),
@@ -354,7 +355,7 @@ public final class Sessions implements AutoCloseable {
     if (!isInUse(session)) {
       cleanup.settle(session, http::deadline);
     } else if (requests.renew(witness, http.deadline())) {
-      ConsulHttp.Outcome unused = http.transact(
+      Outcome unused = http.transact(
           new Transaction().lock(keys.witness(session.id()), settings.clientName(), witness),
           http.deadline());
     }
@@ -388,7 +389,7 @@ public final class Sessions implements AutoCloseable {
     for (List<ConsulGrant> some : Transaction.parts(grants)) {
       Transaction check = new Transaction();
       some.forEach(grant -> check.checkIndex(grant.attempt().key(), grant.number()));
-      for (ConsulHttp.Failure failure : http.check(check, deadline).failures()) {
+      for (Outcome.Failure failure : http.check(check, deadline).failures()) {
         taken.add(some.get((int) failure.operation()));
       }
     }
@@ -403,7 +404,7 @@ public final class Sessions implements AutoCloseable {
    *
    * @return whether it has ended
    */
-  public boolean endIfGone(Session session, ConsulHttp.Outcome outcome) {
+  public boolean endIfGone(Session session, Outcome outcome) {
     if (outcome.failures().stream().noneMatch(one -> one.what().contains("invalid session"))) {
       return false;
     }

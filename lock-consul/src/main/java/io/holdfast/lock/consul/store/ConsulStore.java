@@ -3,6 +3,7 @@ package io.holdfast.lock.consul.store;
 import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.consul.http.ConsulHttp;
 import io.holdfast.lock.consul.http.Entry;
+import io.holdfast.lock.consul.http.Outcome;
 import io.holdfast.lock.consul.http.SessionRequests;
 import io.holdfast.lock.consul.http.Transaction;
 import io.holdfast.lock.consul.line.Keys;
@@ -211,7 +212,7 @@ public final class ConsulStore implements LockStore {
         transaction.setAt(attempt.key(), attempt.indexBefore(), attempt.mark().text(), 0);
       }
       transaction.tree(folder);
-      ConsulHttp.Outcome outcome = http.transact(transaction, deadline);
+      Outcome outcome = http.transact(transaction, deadline);
       if (!outcome.isApplied() && sessions.endIfGone(session, outcome)) {
         if (outcome.resent()) {
           // The first request may have locked the key before the session ended.
@@ -250,7 +251,7 @@ public final class ConsulStore implements LockStore {
   }
 
   /** Whether no operation failed but the first of the transaction. */
-  private static boolean isOnlyFirst(List<ConsulHttp.Failure> failures) {
+  private static boolean isOnlyFirst(List<Outcome.Failure> failures) {
     return failures.size() == 1 && failures.get(0).operation() == 0;
   }
 
@@ -294,7 +295,7 @@ public final class ConsulStore implements LockStore {
     Attempt attempt = ((ConsulGrant) grant).attempt();
     Deadline deadline = http.deadline();
     String value = attempt.mark().asReleased(grant.number(), holdFor.toNanos()).text();
-    ConsulHttp.Outcome outcome;
+    Outcome outcome;
     try {
       outcome = http.transact(
           new Transaction().setAt(attempt.key(), grant.number(), value, Line.HAD_LOCK), deadline);
@@ -441,7 +442,7 @@ public final class ConsulStore implements LockStore {
             "taken by force: " + place.entry().key() + " " + number,
             place.entry().session());
       }
-      ConsulHttp.Outcome outcome = http.transact(force, deadline);
+      Outcome outcome = http.transact(force, deadline);
       if (outcome.isApplied()) {
         return true;
       }
