@@ -4,6 +4,10 @@ import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.StoreException;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 
 /** The requests to Consul about sessions. */
 public final class SessionRequests {
@@ -129,5 +133,22 @@ public final class SessionRequests {
     if (answer.status() != 200 || !Boolean.TRUE.equals(answer.json())) {
       throw http.answers.notConsuls(answer);
     }
+  }
+
+  /** Waits for a request about a session that another thread sends. */
+  public static <T> T await(CompletableFuture<T> answer, String failure, Deadline deadline)
+      throws StoreException {
+    return deadline.awaitUninterruptibly(leftNanos -> {
+      try {
+        return answer.get(leftNanos, TimeUnit.NANOSECONDS);
+      } catch (TimeoutException e) {
+        throw StoreException.refused(
+            failure + " within the store timeout of " + deadline.whole(), e);
+      } catch (ExecutionException e) {
+        throw e.getCause() instanceof StoreException cause
+            ? cause
+            : StoreException.refused(failure + ": " + e.getCause(), e.getCause());
+      }
+    });
   }
 }

@@ -31,7 +31,7 @@ public final class SessionCleanup {
 
   private final ConsulHttp http;
   private final Keys keys;
-  private final Sessions sessions;
+  private final Registry sessions;
   private final SessionRequests requests;
   private final LineCleanup lineCleanup;
   private final TimeSource time;
@@ -65,10 +65,19 @@ public final class SessionCleanup {
    */
   record Hold(Attempt attempt, Entry entry, long untilNanos) {}
 
+  /** The sessions and attempts of this client. */
+  interface Registry {
+    void forget(Attempt attempt);
+
+    boolean endIfGone(Session session, Outcome outcome);
+
+    void runLater(long delayNanos, Runnable task);
+  }
+
   SessionCleanup(
       ConsulHttp http,
       Keys keys,
-      Sessions sessions,
+      Registry sessions,
       SessionRequests requests,
       LineCleanup lineCleanup,
       TimeSource time) {
@@ -88,7 +97,7 @@ public final class SessionCleanup {
 
   /** Begins the tasks that are due. */
   void tend(Collection<Session> inUse) {
-    tasks.forEach(queue -> Sessions.safely(() -> queue.begin(http::execute)));
+    tasks.forEach(queue -> SessionThread.safely(() -> queue.begin(http::execute)));
     inUse.stream()
         .filter(session -> !retireOld(session).isEmpty())
         .forEach(session -> oldKeys.add(session, time.nanos()));

@@ -370,8 +370,9 @@ public final class ConsulStore implements LockStore {
         ofOneSession.stream().map(ConsulGrant.class::cast).toList();
     long sentNanos = time.nanos();
     // Only a session that was just renewed is known to live long enough.
-    boolean lives = sessions.renew(grants.get(0).attempt().session(), deadline);
-    Set<ConsulGrant> taken = lives ? sessions.endTaken(grants, deadline) : Set.copyOf(grants);
+    boolean lives = sessions.upkeep().renew(grants.get(0).attempt().session(), deadline);
+    Set<ConsulGrant> taken =
+        lives ? sessions.upkeep().endTaken(grants, deadline) : Set.copyOf(grants);
     List<Optional<Duration>> validFor = new ArrayList<>(grants.size());
     for (ConsulGrant grant : grants) {
       validFor.add(
