@@ -87,7 +87,7 @@ final class Attempt<T> extends Task {
     this.request = request;
     this.handOut = handOut;
     this.acquiring = acquiring;
-    this.interrupts = new Interrupts(request.mode());
+    this.interrupts = new Interrupts(request.waitMode());
     this.turn = new LeaderTurn(parts, settlement, request, interrupts, acquiring);
   }
 
@@ -159,7 +159,7 @@ final class Attempt<T> extends Task {
       // Stored before it enters: wherever this thread fails, `work` finds here what it was given.
       Waiter place = new Waiter(thread, request.options());
       waiter = place;
-      Waiter.News news = used.enter(place, request.mode().waits());
+      Waiter.News news = used.enter(place, request.waitMode().waits());
       if (news == null) {
         tellWait(place);
         news = awaitNews(used, place);
@@ -198,7 +198,7 @@ final class Attempt<T> extends Task {
   }
 
   private void tellWait(Waiter place) {
-    if (request.mode().waits()) {
+    if (request.waitMode().waits()) {
       acquiring.waiting();
     }
     if (place.isBehindItself()) {
@@ -240,7 +240,7 @@ final class Attempt<T> extends Task {
   /** Waits in the wait queue for news. What the news brings must still be taken. */
   private Waiter.News awaitNews(WaitQueue used, Waiter place) throws InterruptedException {
     Clocks time = parts.time();
-    WaitMode mode = request.mode();
+    WaitMode mode = request.waitMode();
     long untilNanos = mode.waits() ? mode.untilNanos() : time.nanos();
     // After its own time the waiter waits for the leader's answer, up to one store timeout.
     long graceEndsNanos = untilNanos + parts.storeTimeoutNanos();

@@ -28,11 +28,11 @@ final class Claims {
     random.nextBytes(ownerId);
     return new Claim(
         request.key(),
+        request.mode(),
         HexFormat.of().formatHex(ownerId),
         options.ttl(),
         options.minHold(),
-        holder(),
-        request.permits());
+        holder());
   }
 
   private String holder() {

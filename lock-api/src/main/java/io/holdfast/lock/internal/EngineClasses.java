@@ -21,7 +21,7 @@ final class EngineClasses {
       internal.grant.ActiveGrant$1 internal.grant.Arrival internal.grant.GrantState$Phase
       internal.memory.MemoryStore internal.queue.HandOff internal.queue.WaitQueue
       internal.queue.WaitQueue$Closing internal.renewal.Keeper internal.renewal.RenewalRound
-      internal.task.Workers internal.time.Clocks internal.time.Nanos spi.LockKind
+      internal.task.Workers internal.time.Clocks internal.time.Nanos spi.Claim spi.LockKind
       spi.ReleaseOutcome spi.SystemTime
       """.split("\\s+"));
 

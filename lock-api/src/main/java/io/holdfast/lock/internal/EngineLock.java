@@ -5,6 +5,7 @@ import io.holdfast.lock.Lease;
 import io.holdfast.lock.LockHolder;
 import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.internal.Attempt.Outcome;
+import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.LockKey;
 import java.util.Optional;
 
@@ -48,7 +49,7 @@ final class EngineLock extends ThreadOwnable<Lease> implements DistributedLock {
   }
 
   private Request request(WaitMode mode) {
-    return new Request(key, 1, options, mode);
+    return new Request(key, Claim.EXCLUSIVE, options, mode);
   }
 
   @Override

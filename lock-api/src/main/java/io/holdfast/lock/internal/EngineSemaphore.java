@@ -6,6 +6,7 @@ import io.holdfast.lock.Ownership;
 import io.holdfast.lock.PermitHolder;
 import io.holdfast.lock.PermitLease;
 import io.holdfast.lock.internal.Attempt.Outcome;
+import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.LockKey;
 import java.util.List;
 
@@ -47,7 +48,8 @@ final class EngineSemaphore extends LockVerbs<PermitLease> implements Distribute
   Outcome<PermitLease> acquire(WaitMode mode) throws InterruptedException {
     // A permit belongs to no thread.
     LockOptions ofLeases = options.withOwnership(Ownership.LEASE);
-    return semaphores.acquire(new Request(key, permits, ofLeases, mode), semaphores::permit);
+    return semaphores.acquire(
+        new Request(key, new Claim.Permit(permits), ofLeases, mode), semaphores::permit);
   }
 
   @Override

@@ -5,6 +5,7 @@ import io.holdfast.lock.LockStoreException;
 import io.holdfast.lock.internal.queue.Handle;
 import io.holdfast.lock.internal.queue.Hold;
 import io.holdfast.lock.internal.task.Task;
+import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.LockKey;
 import java.util.List;
 import java.util.Objects;
@@ -140,7 +141,7 @@ final class JointAttempt<T> extends Task {
       holdsLater |= handles[later] != null;
     }
     WaitMode modeNow = holdsLater ? mode.askingOnce() : mode;
-    Request request = new Request(keys.get(index), 1, options, modeNow);
+    Request request = new Request(keys.get(index), Claim.EXCLUSIVE, options, modeNow);
     // Stored while the Attempt still owns the handle, and gives it back if this fails.
     Attempt.Outcome<Handle> outcome = client.acquire(request, handle -> handles[index] = handle);
     if (outcome instanceof Attempt.Taken<Handle> taken) {

@@ -18,8 +18,8 @@ import io.holdfast.lock.spi.Acquisition;
 import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockKey;
-import io.holdfast.lock.spi.LockKind;
 import io.holdfast.lock.spi.PermitGrant;
+import io.holdfast.lock.spi.PermitsDifferException;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.Ticket;
 import java.time.Duration;
@@ -165,15 +165,15 @@ final class LeaderTurn {
    */
   Waiter.News askStore() throws InterruptedException {
     LockKey key = request.key();
-    WaitMode mode = request.mode();
+    WaitMode mode = request.waitMode();
     while (true) {
       try {
         news = null;
         return ask();
       } catch (StoreException e) {
-        if (e.permitsStored().isPresent()) {
-          throw new PermitsMismatchException(
-              key.name(), request.permits(), e.permitsStored().getAsInt());
+        if (e instanceof PermitsDifferException differ
+            && request.mode() instanceof Claim.Permit asked) {
+          throw new PermitsMismatchException(key.name(), asked.of(), differ.stored());
         }
         news = new Waiter.StoreFailed(e);
         // Drivers and pools fail if the thread is interrupted. Such a failure, like an Error, says
@@ -214,7 +214,7 @@ final class LeaderTurn {
       parts.keeper().watchClock();
       ClockReading asked = parts.time().read();
       boolean handedOver = false;
-      if (request.mode().stillWaits(parts.time())) {
+      if (request.waitMode().stillWaits(parts.time())) {
         StoreWait storeWait = new StoreWait(parts, request, interrupts, queue(), asked);
         wait = storeWait;
         Acquisition acquisition = call(claim, c -> parts.store().acquireOrQueue(c, storeWait));
@@ -270,16 +270,15 @@ final class LeaderTurn {
 
   /** Checks that what a semaphore grants is one of its permits. */
   private void requirePermit(Grant granted) throws StoreException {
-    if (request.key().kind() != LockKind.PERMIT) {
+    if (!(request.mode() instanceof Claim.Permit asked)) {
       return;
     }
-    if (!(granted instanceof PermitGrant of)) {
+    if (!(granted instanceof PermitGrant got)) {
       throw unusable("The store gave what is no grant of a permit: " + granted, null);
     }
-    if (of.permit() < 0 || of.permit() >= request.permits()) {
+    if (got.permit() < 0 || got.permit() >= asked.of()) {
       throw unusable(
-          "The store gave what is no grant: permit " + of.permit() + " of " + request.permits(),
-          null);
+          "The store gave what is no grant: permit " + got.permit() + " of " + asked.of(), null);
     }
   }
 
@@ -327,7 +326,7 @@ final class LeaderTurn {
    * lock. If not, the store is not asked again: it would call the lock taken, by that lease.
    */
   void requireTimeAfterLapse() {
-    if (!request.mode().stillWaits(parts.time())) {
+    if (!request.waitMode().stillWaits(parts.time())) {
       throw unusable(
           "The lease was over before its caller had it, for example since the answer took longer"
               + " than its TTL, "
@@ -396,7 +395,8 @@ final class LeaderTurn {
 
   /** Pauses, but not beyond the end of the wait. */
   private void pause(long nanos) throws InterruptedException {
-    long untilNanos = Nanos.earlier(parts.time().nanos() + nanos, request.mode().untilNanos());
+    long untilNanos =
+        Nanos.earlier(parts.time().nanos() + nanos, request.waitMode().untilNanos());
     long left;
     while ((left = untilNanos - parts.time().nanos()) > 0) {
       parts.requireOpen(request.key().name());

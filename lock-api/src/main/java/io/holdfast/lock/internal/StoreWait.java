@@ -81,8 +81,8 @@ final class StoreWait implements Runnable {
     Duration recheck = recheckAfter;
     while (true) {
       // The time is over, and the last answer was "taken".
-      if (request.mode().untilNanos() - time.nanos() <= 0) {
-        storeSlow = time.nanos() - request.mode().untilNanos()
+      if (request.waitMode().untilNanos() - time.nanos() <= 0) {
+        storeSlow = time.nanos() - request.waitMode().untilNanos()
             >= parts.storeTimeoutNanos() / PROMPT_DIVISOR;
         return new Ticket.Waiting(recheck);
       }
@@ -133,7 +133,8 @@ final class StoreWait implements Runnable {
       parts.requireOpen(request.key().name());
       interrupts.check();
       long nowNanos = time.nanos();
-      long leftNanos = Math.min(recheckAtNanos - nowNanos, request.mode().untilNanos() - nowNanos);
+      long leftNanos =
+          Math.min(recheckAtNanos - nowNanos, request.waitMode().untilNanos() - nowNanos);
       if (rung || leftNanos <= 0) {
         return;
       }

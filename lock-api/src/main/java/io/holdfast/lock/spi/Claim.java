@@ -7,6 +7,8 @@ import java.util.Objects;
  * One attempt to get a lock.
  *
  * @param key the lock
+ * @param mode what the claim wants of it: {@link Permit} if the key is a {@link LockKind#PERMIT},
+ *     {@link Exclusive} if it is a {@link LockKind#MUTEX}
  * @param ownerId the id that the store records as the owner if it grants the lock: 32 lower-case
  *     hexadecimal digits, unguessable (128 random bits), never used for a second attempt. It
  *     identifies late or repeated answers, and attempts that are to be withdrawn
@@ -16,26 +18,36 @@ import java.util.Objects;
  *     of it is left
  * @param holder a description of the owner for a human: client, host, process, thread; at most
  *     {@value #HOLDER_LENGTH_MAX} characters
- * @param permits the number of permits that the lock has, as the claimant knows it, of which this
- *     claim wants one: 1 to {@value #PERMITS_MAX} for a {@link LockKind#PERMIT}, 1 for every other
- *     kind
  */
 public record Claim(
-    LockKey key, String ownerId, Duration ttl, Duration minHold, String holder, int permits) {
+    LockKey key, Mode mode, String ownerId, Duration ttl, Duration minHold, String holder) {
   /** The greatest length of a description of a holder, in characters. */
   public static final int HOLDER_LENGTH_MAX = 200;
 
   /** The greatest number of permits of a semaphore. */
   public static final int PERMITS_MAX = 1_000;
 
-  /** Makes a claim to a lock that has one holder at a time. */
-  public Claim(LockKey key, String ownerId, Duration ttl, Duration minHold, String holder) {
-    this(key, ownerId, ttl, minHold, holder, 1);
-  }
+  /** The mode of a claim that wants the lock for itself. */
+  public static final Mode EXCLUSIVE = new Exclusive();
+
+  /** What a claim wants of a key. More may be added: stores get only those that they are for. */
+  public sealed interface Mode {}
+
+  /** Nobody else may have the lock. */
+  public record Exclusive() implements Mode {}
+
+  /**
+   * One of so many permits.
+   *
+   * @param of the number of permits that the semaphore has, as the claimant knows it: 1 to
+   *     {@value #PERMITS_MAX}
+   */
+  public record Permit(int of) implements Mode {}
 
   /** Checks nothing but nulls: the engine makes claims. */
   public Claim {
     Objects.requireNonNull(key, "key");
+    Objects.requireNonNull(mode, "mode");
     Objects.requireNonNull(ownerId, "ownerId");
     Objects.requireNonNull(ttl, "ttl");
     Objects.requireNonNull(minHold, "minHold");

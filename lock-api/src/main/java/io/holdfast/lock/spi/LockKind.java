@@ -2,14 +2,14 @@ package io.holdfast.lock.spi;
 
 /**
  * The kinds of lock. The same name with two kinds means two locks, so the kind is part of every
- * stored name. Constants may be added (shared locks).
+ * stored name.
  */
 public enum LockKind {
   /** One holder at a time. */
   MUTEX('m'),
   /**
-   * A semaphore: as many holders at a time as it has permits ({@link Claim#permits()}), each with a
-   * permit of its own. Only for a {@link PermitStore}.
+   * A semaphore: as many holders at a time as it has permits, each with a permit of its own. Only
+   * for a {@link PermitStore}.
    */
   PERMIT('p');
 

@@ -7,7 +7,7 @@ package io.holdfast.lock.spi;
  */
 public interface PermitGrant extends Grant {
   /**
-   * The permit that was granted: 0 to {@link Claim#permits()} - 1. No other grant of the key that
+   * The permit that was granted: 0 to {@link Claim.Permit#of()} - 1. No other grant of the key that
    * stands has it.
    */
   int permit();

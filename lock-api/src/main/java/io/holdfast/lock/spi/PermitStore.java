@@ -17,9 +17,9 @@ import java.util.List;
  *       calls per key at a time (one per claim). Grants of one client are told apart, released,
  *       renewed, verified and withdrawn by owner id, as ever.
  *   <li>N is kept at the store, with what is held and who waits. While a permit is held, or
- *       somebody alive is in line, an acquiring call with another N ends with
- *       {@link StoreException#permitsDiffer} and changes nothing; so does the poll of a waiter that
- *       lost its place. Once nothing is held and nobody waits, the next claim's N holds. So after a
+ *       somebody alive is in line, an acquiring call with another N ends with a
+ *       {@link PermitsDifferException} and changes nothing; so does the poll of a waiter that lost
+ *       its place. Once nothing is held and nobody waits, the next claim's N holds. So after a
  *       crash of all holders an old N stays for the crash bound at most.
  *   <li>Where the store has a line, permits are given to those in it in the order of their joining,
  *       and nobody gets one past the line. When several permits become free at once, as many

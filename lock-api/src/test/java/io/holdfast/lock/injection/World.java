@@ -254,6 +254,7 @@ final class World {
   Optional<Grant> others(String name, Duration ttl) {
     Claim claim = new Claim(
         new LockKey(LockKind.MUTEX, name),
+        Claim.EXCLUSIVE,
         "other" + othersClaims.incrementAndGet(),
         ttl,
         Duration.ZERO,

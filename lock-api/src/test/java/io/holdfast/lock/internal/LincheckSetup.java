@@ -41,7 +41,10 @@ public final class LincheckSetup {
   /** A grant for {@code LockOptions.defaults()}. */
   public record NumberedGrant(Claim claim, long number) implements Grant {
     public NumberedGrant(long number) {
-      this(new Claim(KEY, "owner", Duration.ofSeconds(30), Duration.ZERO, "lincheck"), number);
+      this(
+          new Claim(
+              KEY, Claim.EXCLUSIVE, "owner", Duration.ofSeconds(30), Duration.ZERO, "lincheck"),
+          number);
     }
 
     @Override

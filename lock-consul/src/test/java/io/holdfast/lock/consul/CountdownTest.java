@@ -57,7 +57,7 @@ class CountdownTest {
 
   private Claim claim(Duration minHold) {
     Claim claim = OpenStore.claim(name, TTL);
-    return new Claim(claim.key(), claim.ownerId(), TTL, minHold, "a test");
+    return new Claim(claim.key(), claim.mode(), claim.ownerId(), TTL, minHold, "a test");
   }
 
   private void holdFor(Duration minHold) throws StoreException {

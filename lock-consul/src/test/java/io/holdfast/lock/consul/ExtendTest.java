@@ -196,7 +196,8 @@ class ExtendTest {
   void afterAnExtensionTheNameStaysTakenForItsMinimumHoldAsEver() throws Exception {
     Duration hold = Duration.ofSeconds(3);
     Claim plain = OpenStore.claim(name, Duration.ofSeconds(4));
-    Claim claim = new Claim(plain.key(), plain.ownerId(), plain.ttl(), hold, plain.holder());
+    Claim claim =
+        new Claim(plain.key(), plain.mode(), plain.ownerId(), plain.ttl(), hold, plain.holder());
     try (LockStore store = open();
         LockStore other = open()) {
       Grant grant = store.tryAcquire(claim).orElseThrow();

@@ -61,7 +61,7 @@ final class OpenStore implements AutoCloseable, StoreEvents {
 
   static Claim claim(String name, Duration ttl) {
     String ownerId = UUID.randomUUID().toString().replace("-", "");
-    return new Claim(key(name), ownerId, ttl, Duration.ZERO, "a test");
+    return new Claim(key(name), Claim.EXCLUSIVE, ownerId, ttl, Duration.ZERO, "a test");
   }
 
   ConsulGrant acquire(String name) throws StoreException {

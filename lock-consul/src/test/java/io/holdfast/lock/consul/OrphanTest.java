@@ -285,7 +285,7 @@ class OrphanTest {
 
   private static Claim withMinHold(String name, Duration minHold) {
     Claim claim = OpenStore.claim(name, TTL);
-    return new Claim(claim.key(), claim.ownerId(), TTL, minHold, "a test");
+    return new Claim(claim.key(), claim.mode(), claim.ownerId(), TTL, minHold, "a test");
   }
 
   @Test

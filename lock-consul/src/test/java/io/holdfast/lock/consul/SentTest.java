@@ -133,7 +133,7 @@ class SentTest {
   }
 
   private static Claim claim(LockKey key, String ownerId) {
-    return new Claim(key, ownerId, TTL, Duration.ZERO, "of a test");
+    return new Claim(key, Claim.EXCLUSIVE, ownerId, TTL, Duration.ZERO, "of a test");
   }
 
   private static Grant take(LockStore store, String ownerId) throws Exception {

@@ -285,8 +285,8 @@ class StoreTest {
       LockKey key = freshKey();
       Claim claim = claim(key);
       String odd = "host\u0000 pid\n thread \ud83d \ud83d\udd12";
-      assertThat(
-              store.tryAcquire(new Claim(key, claim.ownerId(), claim.ttl(), claim.minHold(), odd)))
+      assertThat(store.tryAcquire(
+              new Claim(key, claim.mode(), claim.ownerId(), claim.ttl(), claim.minHold(), odd)))
           .isPresent();
       assertThat(store.inspect(key).orElseThrow().description())
           .isEqualTo("host? pid? thread ? \ud83d\udd12");

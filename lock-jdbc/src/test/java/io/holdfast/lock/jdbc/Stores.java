@@ -119,7 +119,7 @@ final class Stores {
 
   static Claim claim(LockKey key, Duration ttl) {
     String ownerId = UUID.randomUUID().toString().replace("-", "");
-    return new Claim(key, ownerId, ttl, Duration.ZERO, "test of the store");
+    return new Claim(key, Claim.EXCLUSIVE, ownerId, ttl, Duration.ZERO, "test of the store");
   }
 
   static void await(String what, BooleanSupplier condition) {

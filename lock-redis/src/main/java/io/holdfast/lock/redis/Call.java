@@ -2,7 +2,6 @@ package io.holdfast.lock.redis;
 
 import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.LockKey;
-import io.holdfast.lock.spi.LockKind;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -51,8 +50,8 @@ record Call(
       String prefix, String ownerId, Claim claim, Duration numbersKept, Object... line) {
     List<Object> arguments = new ArrayList<>(
         List.of(ownerId, millisUp(claim.ttl()), millisUp(numbersKept), claim.holder()));
-    if (claim.key().kind() == LockKind.PERMIT) {
-      arguments.add(claim.permits());
+    if (claim.mode() instanceof Claim.Permit permit) {
+      arguments.add(permit.of());
     }
     arguments.addAll(List.of(line));
     return of(Scripts.ACQUIRE, prefix, claim.key(), arguments.toArray());

@@ -1,6 +1,7 @@
 package io.holdfast.lock.redis;
 
 import io.holdfast.lock.spi.Claim;
+import io.holdfast.lock.spi.PermitsDifferException;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoredHolder;
 import io.holdfast.lock.spi.StoredPermit;
@@ -139,7 +140,8 @@ final class Reply {
     }
 
     private static StoreException permitsDiffer(Claim claim, int stored, boolean repeated) {
-      StoreException differ = StoreException.permitsDiffer(claim, stored);
+      int asked = claim.mode() instanceof Claim.Permit permit ? permit.of() : 1;
+      StoreException differ = new PermitsDifferException(claim.key(), asked, stored);
       // The first request may have got through, to another server.
       return repeated
           ? StoreException.unanswered("The connection broke; then: " + differ.getMessage(), differ)

@@ -13,6 +13,7 @@ import io.holdfast.lock.spi.LockKind;
 import io.holdfast.lock.spi.LockStore;
 import io.holdfast.lock.spi.PermitGrant;
 import io.holdfast.lock.spi.PermitStore;
+import io.holdfast.lock.spi.PermitsDifferException;
 import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.Renewal;
 import io.holdfast.lock.spi.StoreException;
@@ -59,11 +60,11 @@ class PermitsTest {
   private static Claim claim(LockKey key, int permits, Duration ttl) {
     return new Claim(
         key,
+        new Claim.Permit(permits),
         UUID.randomUUID().toString().replace("-", ""),
         ttl,
         Duration.ZERO,
-        "test | of permits",
-        permits);
+        "test | of permits");
   }
 
   private static Claim claim(LockKey key, int permits) {
@@ -228,8 +229,8 @@ class PermitsTest {
 
   private void assertMismatch(LockKey key) {
     assertThatThrownBy(() -> first.tryAcquire(claim(key, 2)))
-        .isInstanceOfSatisfying(StoreException.class, e -> {
-          assertThat(e.permitsStored()).hasValue(1);
+        .isInstanceOfSatisfying(PermitsDifferException.class, e -> {
+          assertThat(e.stored()).isEqualTo(1);
           assertThat(e.mayHaveHappened()).isFalse();
         });
   }

@@ -80,6 +80,7 @@ final class Stores {
   static Claim claim(LockKey key, Duration ttl) {
     return new Claim(
         key,
+        Claim.EXCLUSIVE,
         UUID.randomUUID().toString().replace("-", ""),
         ttl,
         Duration.ZERO,

@@ -133,7 +133,7 @@ class SentTest extends ServerTest {
   }
 
   private static Claim claim(String name, String ownerId) {
-    return new Claim(key(name), ownerId, Stores.TTL, Duration.ZERO, "of a test");
+    return new Claim(key(name), Claim.EXCLUSIVE, ownerId, Stores.TTL, Duration.ZERO, "of a test");
   }
 
   private static LockKey key(String name) {

@@ -124,6 +124,7 @@ final class Stores {
     RANDOM.nextBytes(id);
     return new Claim(
         new LockKey(LockKind.MUTEX, name),
+        Claim.EXCLUSIVE,
         HexFormat.of().formatHex(id),
         ttl,
         minHold,

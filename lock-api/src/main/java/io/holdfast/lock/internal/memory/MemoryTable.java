@@ -4,8 +4,8 @@ import io.holdfast.lock.internal.time.Nanos;
 import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.LockKind;
+import io.holdfast.lock.spi.PermitsDifferException;
 import io.holdfast.lock.spi.ReleaseOutcome;
-import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoredHolder;
 import io.holdfast.lock.spi.StoredLock;
 import io.holdfast.lock.spi.StoredPermit;
@@ -111,19 +111,20 @@ public final class MemoryTable {
    * Returns a grant, or null if the lock is taken or others are ahead in the queue.
    *
    * @param ticket put into the queue if there is no grant
-   * @throws StoreException it has another number of permits, and is in use
+   * @throws PermitsDifferException it has another number of permits, and is in use
    */
   @Nullable
   synchronized MemoryGrant acquire(
       Claim claim, MemoryStore.@Nullable Waiter ticket, long nowNanos, long wallMillis)
-      throws StoreException {
+      throws PermitsDifferException {
     sweep(nowNanos);
     Row row = row(claim.key());
-    if (row.places.length != claim.permits()) {
+    int permits = claim.mode() instanceof Claim.Permit permit ? permit.of() : 1;
+    if (row.places.length != permits) {
       if (row.isInUse(nowNanos)) {
-        throw StoreException.permitsDiffer(claim, row.places.length);
+        throw new PermitsDifferException(claim.key(), permits, row.places.length);
       }
-      row.setPermits(claim.permits());
+      row.setPermits(permits);
     }
     MemoryGrant grant = row.waiting.isEmpty() ? grant(row, claim, nowNanos, wallMillis) : null;
     if (grant == null && ticket != null) {

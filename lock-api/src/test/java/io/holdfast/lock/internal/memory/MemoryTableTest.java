@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Test;
 
 /** Callers read the clock before they get the table, and so can come in another order. */
 class MemoryTableTest {
-  private static final LockKey KEY = new LockKey(LockKind.MUTEX, "permits");
+  private static final LockKey KEY = new LockKey(LockKind.PERMIT, "permits");
 
   @Test
   void aPermitThatWasReleasedIsFreeForAWaiterThatReadTheClockBefore() throws Exception {
@@ -35,6 +35,7 @@ class MemoryTableTest {
   }
 
   private static Claim claim(String ownerId) {
-    return new Claim(KEY, ownerId, Duration.ofMinutes(1), Duration.ZERO, "a test", 2);
+    return new Claim(
+        KEY, new Claim.Permit(2), ownerId, Duration.ofMinutes(1), Duration.ZERO, "a test");
   }
 }

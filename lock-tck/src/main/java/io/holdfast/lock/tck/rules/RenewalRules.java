@@ -286,7 +286,8 @@ public abstract class RenewalRules extends RuleTest {
     LockStore store = store();
     Duration minHold = ttl().multipliedBy(2);
     Claim plain = claim(freshName(), LONG_TTL);
-    Claim claim = new Claim(plain.key(), plain.ownerId(), plain.ttl(), minHold, plain.holder());
+    Claim claim =
+        new Claim(plain.key(), plain.mode(), plain.ownerId(), plain.ttl(), minHold, plain.holder());
     Grant grant = grant(store, claim);
     store.release(grant, minHold);
     Duration before = store.inspect(claim.key()).orElseThrow().remaining();

@@ -234,7 +234,12 @@ public abstract class RuleTest {
   /** Makes the claim of a new attempt. */
   static Claim claim(String name, Duration ttl) {
     return new Claim(
-        new LockKey(LockKind.MUTEX, name), random() + random(), ttl, Duration.ZERO, "tck");
+        new LockKey(LockKind.MUTEX, name),
+        Claim.EXCLUSIVE,
+        random() + random(),
+        ttl,
+        Duration.ZERO,
+        "tck");
   }
 
   /** Acquires a lock that must be free. */

@@ -62,11 +62,11 @@ public abstract class SemaphoreRules extends RuleTest {
     Claim mutex = claim(name, ttl);
     return new Claim(
         new LockKey(LockKind.PERMIT, name),
+        new Claim.Permit(permits),
         mutex.ownerId(),
         ttl,
         mutex.minHold(),
-        mutex.holder(),
-        permits);
+        mutex.holder());
   }
 
   @Rule("L-13.1")

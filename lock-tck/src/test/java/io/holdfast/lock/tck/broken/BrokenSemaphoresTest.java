@@ -55,6 +55,10 @@ class BrokenSemaphoresTest {
                 : call.proceed(arguments)));
   }
 
+  private static int permits(Claim claim) {
+    return ((Claim.Permit) claim.mode()).of();
+  }
+
   @Test
   void oneMoreThanThereArePermitsIsCaught() {
     assertCaught(
@@ -63,12 +67,12 @@ class BrokenSemaphoresTest {
         store(new OtherGrants() {
           @Override
           Claim asked(Claim claim) {
-            return changed(claim, claim.ttl(), claim.permits() + 1);
+            return changed(claim, claim.ttl(), new Claim.Permit(permits(claim) + 1));
           }
 
           @Override
           Changed told(Grant real, Claim claim, Duration took) {
-            int permit = Math.min(((PermitGrant) real).permit(), claim.permits() - 1);
+            int permit = Math.min(((PermitGrant) real).permit(), permits(claim) - 1);
             return new Changed(real, claim, real.number(), claim.ttl(), permit);
           }
         }));
@@ -93,7 +97,7 @@ class BrokenSemaphoresTest {
         store(new OtherGrants() {
           @Override
           Claim asked(Claim claim) {
-            return changed(claim, Duration.ofDays(1), claim.permits());
+            return changed(claim, Duration.ofDays(1), claim.mode());
           }
         }));
   }
@@ -133,7 +137,7 @@ class BrokenSemaphoresTest {
         store(new OtherGrants() {
           @Override
           Claim asked(Claim claim) {
-            return changed(claim, claim.ttl(), 2);
+            return changed(claim, claim.ttl(), new Claim.Permit(2));
           }
         }));
   }

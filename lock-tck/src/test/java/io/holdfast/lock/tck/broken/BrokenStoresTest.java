@@ -312,7 +312,7 @@ class BrokenStoresTest {
     return new OtherGrants() {
       @Override
       Claim asked(Claim claim) {
-        return changed(claim, ttl, claim.permits());
+        return changed(claim, ttl, claim.mode());
       }
     };
   }
@@ -400,7 +400,7 @@ class BrokenStoresTest {
   private static final class PromisesTooMuch extends OtherGrants {
     @Override
     Claim asked(Claim claim) {
-      return changed(claim, claim.ttl().dividedBy(2), claim.permits());
+      return changed(claim, claim.ttl().dividedBy(2), claim.mode());
     }
 
     @Override

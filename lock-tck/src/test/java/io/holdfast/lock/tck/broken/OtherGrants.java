@@ -37,12 +37,12 @@ abstract class OtherGrants implements UnaryOperator<LockStore> {
 
   /** Returns the claim that the store is asked for. */
   Claim asked(Claim claim) {
-    return changed(claim, claim.ttl(), claim.permits());
+    return changed(claim, claim.ttl(), claim.mode());
   }
 
-  final Claim changed(Claim claim, Duration ttl, int permits) {
+  final Claim changed(Claim claim, Duration ttl, Claim.Mode mode) {
     return new Claim(
-        asked(claim.key()), claim.ownerId(), ttl, claim.minHold(), claim.holder(), permits);
+        asked(claim.key()), mode, claim.ownerId(), ttl, claim.minHold(), claim.holder());
   }
 
   /** Returns the grant that the engine is told of. */
