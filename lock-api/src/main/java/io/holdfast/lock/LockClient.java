@@ -88,8 +88,8 @@ public interface LockClient extends AutoCloseable {
    * line names it.
    *
    * <p>Idempotent. A second call, even at the same time, returns when the first one is done, or
-   * after three store timeouts. A step that failed in the first call for lack of memory or stack is
-   * repeated by the next call.
+   * after three store timeouts. A step that failed in the first call for lack of memory is repeated
+   * by the next call.
    *
    * <p>The data source or driver object that the client was built on stays open; closing it is up
    * to you.

@@ -8,7 +8,6 @@ import io.holdfast.lock.internal.queue.Handle;
 import io.holdfast.lock.internal.queue.WaitQueue;
 import io.holdfast.lock.internal.queue.Waiter;
 import io.holdfast.lock.internal.task.Task;
-import io.holdfast.lock.internal.task.Workers;
 import io.holdfast.lock.internal.time.Clocks;
 import io.holdfast.lock.spi.StoreException;
 import java.util.function.Function;
@@ -27,16 +26,10 @@ final class Attempt<T> extends Task {
    * An attempt owns, at different times, the use of a wait queue, a place in it, a turn to lead it
    * (LeaderTurn), and a handle; the turn owns an open claim, a ticket, and a grant. Each is kept in
    * a field for as long as it is owned. However the attempt ends, `work` gives back what is left in
-   * the fields. If that fails (a full heap, no stack left), another thread runs `work` again.
+   * the fields. If that fails (a full heap, for example), another thread runs `work` again.
    */
 
   private static final SafeLogger log = SafeLogger.of(Attempt.class);
-
-  /**
-   * The longest time to park before looking for news again: a thread that runs out of stack gives
-   * the next its news, but may not wake it.
-   */
-  private static final long LOOK_NANOS = 10_000_000_000L;
 
   private final Parts parts;
   private final Settlement settlement;
@@ -92,7 +85,6 @@ final class Attempt<T> extends Task {
   }
 
   Outcome<T> run() throws InterruptedException {
-    long unused = Workers.ensureStack(SUBMIT_FRAMES);
     interrupts.check();
     try {
       parts.requireOpen(name());
@@ -261,7 +253,7 @@ final class Attempt<T> extends Task {
         }
       }
       if (place.news() == null) {
-        time.park(this, Math.max(1, Math.min(leftNanos, LOOK_NANOS)));
+        time.park(this, Math.max(1, leftNanos));
       }
       interrupts.check();
     }

@@ -22,7 +22,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * Closes a client, step by step; each step is made even if the one before failed. Leases become
  * lost before the store is told, so that nobody trusts a lease whose lock another client may have
- * by then. A step that failed for lack of memory or stack is repeated by the next call.
+ * by then. A step that failed for lack of memory is repeated by the next call.
  */
 final class ClientClosing {
   private static final SafeLogger log = SafeLogger.of(ClientClosing.class);

@@ -12,8 +12,6 @@ import io.holdfast.lock.internal.queue.Holds;
 import io.holdfast.lock.internal.queue.LossNotice;
 import io.holdfast.lock.internal.queue.WaitQueue;
 import io.holdfast.lock.internal.queue.WaitQueue.Closing;
-import io.holdfast.lock.internal.task.Task;
-import io.holdfast.lock.internal.task.Workers;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.StoreException;
@@ -77,12 +75,8 @@ final class Settlement implements ActiveGrant.Observer {
     }
   }
 
-  /**
-   * Closes a handle in its queue. If that fails here, another thread finishes it. Nothing may come
-   * between this and the release, which relies on the stack that is ensured here.
-   */
+  /** Closes a handle in its queue. If that fails here, another thread finishes it. */
   private Closing end(Handle handle) {
-    long unused = Workers.ensureStack(Task.SUBMIT_FRAMES);
     boolean done = false;
     try {
       Closing closing = endHere(handle);

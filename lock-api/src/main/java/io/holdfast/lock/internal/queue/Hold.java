@@ -173,8 +173,8 @@ public final class Hold extends Task implements HeldLease {
   }
 
   /**
-   * Whether it has no open handle and no open guard, but was not released. Its last guard was
-   * closed after its last handle, or a stack overflow cut a close short.
+   * Whether it has no open handle and no open guard, but was not released: its last guard was
+   * closed after its last handle.
    */
   boolean isAbandoned() {
     return openHandles.isEmpty() && openGuards == 0 && !leaked;

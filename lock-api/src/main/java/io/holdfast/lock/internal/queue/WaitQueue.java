@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  * wait. Pure bookkeeping: no I/O, no waiting, no clock, and no user code.
  *
  * <p>Threads: any. Everything is guarded by the queue's mutex, under which nothing else is locked.
- * The mutex is this object's monitor, which the JVM releases even if the stack overflows.
+ * The mutex is this object's monitor.
  */
 public final class WaitQueue {
   /*
@@ -39,8 +39,7 @@ public final class WaitQueue {
    * the leader leaves without one, the waiter leads, and asks once.
    *
    * Every method does what can fail (allocating) before its first change; from there on it only
-   * writes fields. So a call that throws has changed nothing. The exception is a stack overflow in
-   * the middle; after it, `unfinishedRelease` finds the hold that was left behind.
+   * writes fields. So a call that throws has changed nothing.
    *
    * A loss is found by a compare-and-set in ActiveGrant, possibly by a thread that must not block
    * on this mutex. The next thread that comes here books it: `book` moves the hold to the list of
@@ -287,7 +286,7 @@ public final class WaitQueue {
       return holds.unlistIfOver(hold) ? Closing.LOST_AND_OVER : Closing.LOST;
     }
     if (holds.current != hold) {
-      // An earlier call was cut short by a stack overflow, and the release has begun.
+      // The release has begun.
       return Closing.CLOSED_BEFORE;
     }
     if (hold.openHandles.size() > 1) {
@@ -305,7 +304,6 @@ public final class WaitQueue {
       Hold successor = new Hold(this, hold.grant(), hold.handOffs + 1, next.thread, nowNanos);
       News news = new Waiter.Acquired(successor.open(), Source.LOCAL_HAND_OFF);
       hold.remove(handle, LeaseState.RELEASED);
-      // If this overflows the stack, `unfinishedRelease` finds the hold, which has no handle.
       waiters.give(next, news);
       holds.current = successor;
       hold.handedOnTo = next;
@@ -334,7 +332,7 @@ public final class WaitQueue {
 
   /**
    * Returns the hold of this grant that is still to be released. First begins the release of one
-   * that a stack overflow left behind.
+   * that nobody has.
    */
   public synchronized @Nullable Hold unfinishedRelease(ActiveGrant grant) {
     Hold current = holds.currentUnlessLost();

@@ -10,13 +10,6 @@ import org.jspecify.annotations.Nullable;
  * nothing and can't fail, even if the heap is full.
  */
 public abstract class Task {
-  /**
-   * Several times the number of large frames that {@link Workers#submit} needs. A thread that has
-   * less left than this must not begin what only a task could finish: once an overflow has brought
-   * it back to the interpreter, its frames are larger than before.
-   */
-  public static final int SUBMIT_FRAMES = 24;
-
   // Guarded by this object's monitor
 
   private boolean running;

@@ -23,12 +23,6 @@ public final class Workers {
 
   private static final long IDLE_SECONDS = 10;
 
-  /**
-   * Several times the number of large frames that a call into the pool needs. With less left,
-   * {@link #submit} puts the task into the list, which needs few ({@link Task#SUBMIT_FRAMES}).
-   */
-  private static final int POOL_FRAMES = 256;
-
   final ThreadPoolExecutor threads;
   private final Runnable onListed;
 
@@ -59,29 +53,10 @@ public final class Workers {
   /** Has a task run by one of these threads, now or later. Throws nothing. */
   public void submit(Task task) {
     try {
-      long unused = ensureStack(POOL_FRAMES);
       threads.execute(() -> run(task));
-    } catch (Throwable e) { // No memory, no thread, or no stack.
+    } catch (Throwable e) { // No memory, or no thread.
       list(task);
     }
-  }
-
-  /**
-   * Calls itself that many times, so that a thread short of stack fails here, where it has changed
-   * nothing. A lock of the pool whose locking overflows the stack stays locked (JEP 270 makes that
-   * rare, not impossible).
-   *
-   * @param frames the number of large frames that are needed
-   * @return nothing of use
-   */
-  public static long ensureStack(int frames) {
-    return ensureStack(frames, 1, 2, 3, 4, 5, 6, 7, 8, 9);
-  }
-
-  /** The arguments make each frame large. */
-  private static long ensureStack(
-      int frames, long a, long b, long c, long d, long e, long f, long g, long h, long i) {
-    return frames == 0 ? a + b + c + d + e : ensureStack(frames - 1, b, c, d, e, f, g, h, i, a) + i;
   }
 
   /** Whether {@link #retry()} has something to do. */
@@ -200,7 +175,7 @@ public final class Workers {
     }
   }
 
-  /** Puts a task into the list. Calls nothing before that, since there may be no stack left. */
+  /** Puts a task into the list. Allocates nothing. */
   private void list(Task task) {
     if (closed) {
       // The client is closed, and has logged what may stay taken until its TTL is over.
