@@ -168,7 +168,7 @@ final class Attempt<T> extends Task {
       } else if (news instanceof Waiter.ClientClosed) {
         throw new LockClientClosedException(name());
       } else if (news instanceof Waiter.Acquired acquired) {
-        if (take(used, acquired)) {
+        if (take(acquired)) {
           return acquired(acquired);
         }
         // The lease was lost before this thread had it: queue again.
@@ -204,22 +204,22 @@ final class Attempt<T> extends Task {
   }
 
   /** Takes the lease that the news brought; false if it was lost on the way. */
-  private boolean take(WaitQueue used, Waiter.Acquired acquired) throws InterruptedException {
+  private boolean take(Waiter.Acquired acquired) throws InterruptedException {
     Handle got = acquired.handle();
     if (acquired.source() == Source.STORE) {
       takeFromTurn(got);
-      return used.holds().receive(got.hold());
+      return got.hold().receive();
     }
     handle = got;
     waiter = null;
     if (acquired.source() == Source.LOCAL_HAND_OFF) {
       interrupts.check();
-      return got.isHeld() && used.holds().receive(got.hold());
+      return got.isHeld() && got.hold().receive();
     }
     if (!questions.settle(got.hold().grant())) {
       throw got.hold().lostException();
     }
-    return used.holds().receive(got.hold());
+    return got.hold().receive();
   }
 
   /** Takes the lease that the turn ended with: now its hold owns the grant and the queue's use. */

@@ -121,8 +121,8 @@ final class ClientClosing {
 
   private void lose(WaitQueue queue) {
     queue.closeClient();
-    boolean isGuarded = queue.holds().isGuarded();
-    Hold hold = queue.holds().current();
+    boolean isGuarded = queue.isGuarded();
+    Hold hold = queue.current();
     if (hold != null) {
       hold.grant().lose(LeaseLoss.Reason.CLIENT_CLOSED);
       // The release of a lease with an open guard may have to wait for the guard.

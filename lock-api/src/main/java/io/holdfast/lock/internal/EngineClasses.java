@@ -11,7 +11,7 @@ import java.util.List;
 final class EngineClasses {
   private static final String PACKAGE = LockClient.class.getPackageName() + ".";
 
-  /** Their names within the package; {@code StructureTest} finds those that are missing. */
+  /** Their names within the package; {@code EngineClassesTest} finds those that are missing. */
   static final List<String> NAMES = List.of("""
       LeaseLoss$Reason LeaseState LockClientBuilder LockListener$Source LockOptions Ownership
       internal.Attempt internal.ClientClosing internal.Engine
@@ -20,7 +20,7 @@ final class EngineClasses {
       internal.event.Callbacks internal.event.Events internal.grant.ActiveGrant
       internal.grant.ActiveGrant$1 internal.grant.Arrival internal.grant.GrantState$Phase
       internal.memory.MemoryStore internal.queue.HandOff internal.queue.WaitQueue
-      internal.queue.WaitQueue$Closing internal.renewal.Keeper internal.renewal.RenewalRound
+      internal.queue.Closing internal.renewal.Keeper internal.renewal.RenewalRound
       internal.task.Workers internal.time.Clocks internal.time.Nanos spi.Claim spi.LockKind
       spi.ReleaseOutcome spi.SystemTime
       """.split("\\s+"));

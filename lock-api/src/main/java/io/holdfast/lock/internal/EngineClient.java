@@ -189,7 +189,7 @@ class EngineClient implements LockClient, StoreEvents {
   /** Registers a handle of {@code asLock()} with its thread; it has no lease. */
   Handle threadOwned(Handle handle) {
     parts.droppedLeases().watchThreadOf(handle);
-    handle.hold().queue().holds().markThreadOwned(handle);
+    handle.hold().markThreadOwned(handle);
     handle.hold().grant().beginMinHold();
     return handle;
   }
@@ -221,11 +221,11 @@ class EngineClient implements LockClient, StoreEvents {
   @Nullable
   Hold ownedBy(LockKey key, Thread thread) {
     WaitQueue queue = parts.queues().find(key);
-    return queue == null ? null : queue.holds().ownedBy(thread);
+    return queue == null ? null : queue.ownedBy(thread);
   }
 
   void onLost(EngineLease lease, Consumer<? super LeaseLoss> listener) {
-    LeaseLoss loss = lease.handle.hold().queue().holds().onLost(lease.handle, lease, listener);
+    LeaseLoss loss = lease.handle.hold().onLost(lease.handle, lease, listener);
     if (loss != null) {
       parts.events().tellLoss(loss, listener);
     }
@@ -238,7 +238,7 @@ class EngineClient implements LockClient, StoreEvents {
   @Nullable
   Handle lastThreadOwned(LockKey key, Thread thread) {
     WaitQueue queue = parts.queues().find(key);
-    return queue == null ? null : queue.holds().lastThreadOwned(thread);
+    return queue == null ? null : queue.lastThreadOwned(thread);
   }
 
   /** Closes the thread's last acquisition through {@code asLock()}; false if it has none. */
@@ -251,7 +251,7 @@ class EngineClient implements LockClient, StoreEvents {
     try {
       settlement.close(handle);
     } finally {
-      if (!hold.queue().holds().hasThreadOwned(hold)) {
+      if (!hold.hasThreadOwned()) {
         parts.droppedLeases().unwatchThreadOf(hold);
       }
     }

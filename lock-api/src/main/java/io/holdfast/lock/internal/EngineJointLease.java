@@ -131,11 +131,11 @@ final class EngineJointLease implements JointLease {
     Thread thread = Thread.currentThread();
     for (EngineLease lease : leases) {
       Handle handle = lease.handle;
-      handle.hold().queue().holds().requireDetachable(handle, thread);
+      handle.hold().requireDetachable(handle, thread);
     }
     for (EngineLease lease : leases) {
       Handle handle = lease.handle;
-      handle.hold().queue().holds().detach(handle, thread);
+      handle.hold().detach(handle, thread);
     }
     return this;
   }

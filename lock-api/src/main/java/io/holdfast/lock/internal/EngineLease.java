@@ -99,7 +99,7 @@ class EngineLease extends LossListeners implements Lease {
   @Override
   public Lease detach() {
     ensureHeld();
-    handle.hold().queue().holds().detach(handle, Thread.currentThread());
+    handle.hold().detach(handle, Thread.currentThread());
     return this;
   }
 

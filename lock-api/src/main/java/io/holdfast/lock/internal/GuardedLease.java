@@ -50,7 +50,7 @@ public final class GuardedLease<G extends Grant> implements LeaseGuard<G> {
     engineLease.ensureHeld();
     // Made first: if that fails, no guard is open.
     GuardedLease<G> guard = new GuardedLease<>(engineLease, grantType.cast(grant));
-    hold.queue().holds().openGuard(engineLease.handle);
+    hold.openGuard(engineLease.handle);
     return guard;
   }
 

@@ -132,7 +132,7 @@ final class Questions {
     boolean released = ask(key, () -> parts.store().forceRelease(key, grantNumber));
     if (released) {
       for (WaitQueue queue : parts.queues().of(key)) {
-        Hold hold = queue.holds().current();
+        Hold hold = queue.current();
         if (hold != null && hold.grant().grant().number() == grantNumber) {
           hold.grant().lose(LeaseLoss.Reason.TAKEN);
         }

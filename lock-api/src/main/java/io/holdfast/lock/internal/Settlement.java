@@ -4,14 +4,13 @@ import io.holdfast.lock.LeaseLoss;
 import io.holdfast.lock.internal.grant.ActiveGrant;
 import io.holdfast.lock.internal.grant.GrantState.Phase;
 import io.holdfast.lock.internal.log.SafeLogger;
+import io.holdfast.lock.internal.queue.Closing;
 import io.holdfast.lock.internal.queue.EarlyEvents;
 import io.holdfast.lock.internal.queue.HandOff;
 import io.holdfast.lock.internal.queue.Handle;
 import io.holdfast.lock.internal.queue.Hold;
-import io.holdfast.lock.internal.queue.Holds;
 import io.holdfast.lock.internal.queue.LossNotice;
 import io.holdfast.lock.internal.queue.WaitQueue;
-import io.holdfast.lock.internal.queue.WaitQueue.Closing;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.StoreException;
@@ -105,7 +104,7 @@ final class Settlement implements ActiveGrant.Observer {
         allowed = handOff;
       }
     } finally {
-      closing = queue.close(handle, Thread.currentThread(), allowed, nowNanos);
+      closing = hold.close(handle, Thread.currentThread(), allowed, nowNanos);
       if (closing == Closing.LOST_AND_OVER) {
         parts.queues().endUse(queue);
       } else if (closing == Closing.GUARDED) {
@@ -117,7 +116,7 @@ final class Settlement implements ActiveGrant.Observer {
 
   /** Settles the end of a guard. */
   void closeGuard(Hold hold) {
-    if (hold.queue().holds().closeGuard(hold)) {
+    if (hold.closeGuard()) {
       // The first does something if it was lost, the second if its release has begun.
       free(hold.grant());
       parts.cleaners().submit(hold);
@@ -200,7 +199,7 @@ final class Settlement implements ActiveGrant.Observer {
     if (!hold.isSeen()) {
       log.debug("Lock '{}' given back unused, lost by: {}", hold.lockName(), lostBy);
     } else if (lostBy != null) {
-      LeaseLoss loss = Holds.lossOf(hold, lostBy);
+      LeaseLoss loss = LossNotice.lossOf(hold, lostBy);
       for (Consumer<? super LeaseLoss> listener : hold.lastListeners()) {
         tellLoss(loss, listener);
       }
@@ -271,11 +270,11 @@ final class Settlement implements ActiveGrant.Observer {
   }
 
   private void settle(WaitQueue queue, ActiveGrant grant) {
-    Holds.Dropped dropped;
-    while ((dropped = queue.holds().takeDropped(grant)) != null) {
+    Hold.Dropped dropped;
+    while ((dropped = queue.takeDropped(grant)) != null) {
       settleDropped(queue, dropped);
     }
-    LossNotice notice = queue.holds().notice(grant);
+    LossNotice notice = queue.notice(grant);
     if (notice != null) {
       settleLoss(queue, notice);
     }
@@ -295,7 +294,7 @@ final class Settlement implements ActiveGrant.Observer {
     }
   }
 
-  private void settleDropped(WaitQueue queue, Holds.Dropped dropped) {
+  private void settleDropped(WaitQueue queue, Hold.Dropped dropped) {
     Hold hold = dropped.hold();
     if (dropped.last()) {
       hold.grant().schedule().stop();
@@ -325,7 +324,7 @@ final class Settlement implements ActiveGrant.Observer {
       parts.events().tellLoss(notice.loss(), listener);
       notice.listeners().remove();
     }
-    if (queue.holds().told(hold)) {
+    if (hold.told()) {
       parts.queues().endUse(queue);
     }
     if (hold.isSeen()) {
@@ -401,7 +400,7 @@ final class Settlement implements ActiveGrant.Observer {
 
   private @Nullable Hold holdOf(ActiveGrant grant) {
     for (WaitQueue queue : parts.queues().of(grant.key())) {
-      Hold hold = queue.holds().current();
+      Hold hold = queue.current();
       if (hold != null && hold.grant() == grant) {
         return hold;
       }

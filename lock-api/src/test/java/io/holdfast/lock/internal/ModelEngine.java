@@ -124,7 +124,7 @@ public final class ModelEngine {
   public static Held held(LockClient client, String name, Thread thread) {
     LockKey key = new LockKey(LockKind.MUTEX, name);
     for (WaitQueue queue : ((EngineClient) client).parts.queues().of(key)) {
-      Handle handle = queue.holds().lastThreadOwned(thread);
+      Handle handle = queue.lastThreadOwned(thread);
       if (handle != null) {
         return new Held(handle);
       }

@@ -43,7 +43,7 @@ public final class EarlyEvents {
    */
   public @Nullable ActiveGrant grantOf(Event event) {
     synchronized (queue) {
-      Hold current = queue.holds().currentUnlessLost();
+      Hold current = queue.currentUnlessLost();
       if (current != null && current.grant().grant().claim().ownerId().equals(event.ownerId())) {
         return current.grant();
       }

@@ -27,9 +27,7 @@ public interface HandOff {
         && options.isRenewed()
         && options.minHold().isZero()
         && options.maxHold().isEmpty()
-        && !hold.detached
-        && !hold.everGuarded
-        && hold.handOffs < Token.HAND_OFFS_MAX
+        && hold.canPassOn()
         && nowNanos - grant.grantedAtNanos() < GRANT_NANOS_MAX;
   };
 

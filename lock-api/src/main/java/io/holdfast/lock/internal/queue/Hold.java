@@ -2,14 +2,20 @@ package io.holdfast.lock.internal.queue;
 
 import io.holdfast.lock.LeaseLoss;
 import io.holdfast.lock.LeaseState;
+import io.holdfast.lock.LockListener.Source;
 import io.holdfast.lock.LockLostException;
 import io.holdfast.lock.Ownership;
 import io.holdfast.lock.internal.event.HeldLease;
 import io.holdfast.lock.internal.event.JfrEvents;
 import io.holdfast.lock.internal.grant.ActiveGrant;
+import io.holdfast.lock.internal.grant.GrantState.Phase;
+import io.holdfast.lock.internal.queue.Waiter.News;
 import io.holdfast.lock.internal.task.Task;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Deque;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -19,9 +25,41 @@ import org.jspecify.annotations.Nullable;
  * next hold of the same grant. As a task, a hold finishes its own release if the closing thread
  * could not.
  *
- * <p>Mutable fields are guarded by the mutex of the {@link WaitQueue}, unless they say otherwise.
+ * <p>Threads: any. Mutable fields are guarded by the mutex of the {@link WaitQueue}, unless they
+ * say otherwise; methods that are not public must be called under it.
  */
 public final class Hold extends Task implements HeldLease {
+  /*
+   * Overview.
+   *
+   * A hold is the current one of its queue, or leads it, or is in its list of lost holds, or is
+   * over:
+   *
+   *   current, open             -- the last handle is closed ------> leads, or over (handed on)
+   *   current, open             -- the same, under a guard --------> current, guarded
+   *   current, open             -- the last handle is dropped -----> current, leaked
+   *   current, guarded          -- the last guard is closed -------> leads
+   *   current                   -- its grant is found to be lost --> lost
+   *   leads                     -- it is released at the store ----> over
+   *   lost                      -- its handles are closed, and its
+   *                                loss is told -------------------> over
+   *
+   * Each transition is a method here, which does what can fail before its first change.
+   *
+   * A loss is found by a compare-and-set in ActiveGrant, possibly by a thread that must not block
+   * on the mutex. The next thread that comes to the queue books it, so that nobody acts on a holder
+   * that has lost the lock. It leaves a LossNotice, from which listeners are told later.
+   */
+
+  /**
+   * A handle that its user dropped, and that is closed now.
+   *
+   * @param hold the handle's hold
+   * @param last whether this was the hold's last handle
+   * @param isOver whether the hold is over: the caller must call {@link WaitQueues#endUse}
+   */
+  public record Dropped(Hold hold, boolean last, boolean isOver) {}
+
   private final WaitQueue queue;
   private final ActiveGrant grant;
   final int handOffs;
@@ -31,46 +69,37 @@ public final class Hold extends Task implements HeldLease {
   private final JfrEvents.Held jfrEvent = new JfrEvents.Held();
 
   /** The thread that may re-enter; null if none may. */
-  @Nullable
-  Thread owner;
+  private @Nullable Thread owner;
 
   /** See {@link #isSeen()}; also read without the mutex. */
-  volatile boolean seen;
+  private volatile boolean seen;
 
   /**
-   * Whether it was detached from its thread. It may then end on any thread, so it is not handed on
-   * locally.
+   * Whether it may be handed on locally. Not if it was detached, since it may then end on any
+   * thread; nor if a guard was ever opened on it, since the store could not tell the successor from
+   * it.
    */
-  boolean detached;
+  private boolean canPassOn = true;
 
-  /**
-   * Whether a guard was ever opened on it. It is then not handed on locally, since the store could
-   * not tell the successor from it.
-   */
-  boolean everGuarded;
-
-  int openGuards;
+  private int openGuards;
 
   /**
    * The waiter that it was handed on to, until it is woken. Also read without the mutex, by the
    * thread that closed this hold.
    */
-  @Nullable
-  Waiter handedOnTo;
+  private @Nullable Waiter handedOnTo;
 
   /** Whether its last handle was dropped without being closed: it then ends with its TTL. */
-  boolean leaked;
+  private boolean leaked;
 
   /** The loss, if it was lost. */
-  @Nullable
-  LeaseLoss loss;
+  private @Nullable LeaseLoss loss;
 
   /** The notice of its loss, until it is told. */
-  @Nullable
-  LossNotice untold;
+  private @Nullable LossNotice untold;
 
   /** The acquisitions that are not closed yet, the latest last. */
-  final List<Handle> openHandles = new ArrayList<>(1);
+  private final List<Handle> openHandles = new ArrayList<>(1);
 
   /** The thread that is releasing it. */
   private final AtomicReference<@Nullable Thread> releasing = new AtomicReference<>();
@@ -134,6 +163,258 @@ public final class Hold extends Task implements HeldLease {
     return seen;
   }
 
+  // Acquiring
+
+  /** Opens a handle of it. */
+  Handle open() {
+    Handle handle = new Handle(this);
+    openHandles.add(handle);
+    return handle;
+  }
+
+  /** Opens a handle for a waiter that owns it. */
+  News reenter(Waiter waiter) {
+    Handle handle = new Handle(this);
+    News news = new Waiter.Acquired(handle, Source.REENTRANT);
+    openHandles.add(handle);
+    waiter.news = news;
+    return news;
+  }
+
+  /** Marks it as received by its acquirer; false, and not marked, if it was lost before. */
+  public boolean receive() {
+    synchronized (queue) {
+      queue.bookIfLost();
+      if (loss == null) {
+        seen = true;
+      }
+      return seen;
+    }
+  }
+
+  // Holding
+
+  /** Detaches it from its owner thread, if it has one. */
+  public void detach(Handle handle, Thread thread) {
+    synchronized (queue) {
+      requireDetachable(handle, thread);
+      if (owner != null) {
+        owner = null;
+        canPassOn = false;
+      }
+    }
+  }
+
+  /**
+   * Checks that it can be detached.
+   *
+   * @throws IllegalStateException it can't be, by this thread and now
+   */
+  public void requireDetachable(Handle handle, Thread thread) {
+    synchronized (queue) {
+      requireOpen(handle);
+      if (owner == null) {
+        return;
+      }
+      if (owner != thread) {
+        throw new IllegalStateException(
+            "Only the thread that owns the lease of lock '" + lockName() + "' can detach it");
+      }
+      if (openHandles.size() > 1) {
+        throw new IllegalStateException(
+            "The lease of lock '" + lockName() + "' has nested handles that are open: close them");
+      }
+    }
+  }
+
+  /** Opens a guard; {@link #closeGuard} must follow. */
+  public void openGuard(Handle handle) {
+    synchronized (queue) {
+      queue.bookIfLost();
+      requireOpen(handle);
+      if (loss != null) {
+        throw lostException();
+      }
+      canPassOn = false;
+      openGuards++;
+    }
+  }
+
+  private void requireOpen(Handle handle) {
+    if (handle.isClosed()) {
+      throw new IllegalStateException("The lease of lock '" + lockName() + "' was closed");
+    }
+  }
+
+  /** Notes that this is an acquisition through {@code asLock()}. */
+  public void markThreadOwned(Handle handle) {
+    synchronized (queue) {
+      handle.threadOwned = true;
+    }
+  }
+
+  /** Whether an acquisition through {@code asLock()} is open. */
+  public boolean hasThreadOwned() {
+    synchronized (queue) {
+      return lastThreadOwned() != null;
+    }
+  }
+
+  /** Returns the latest open acquisition through {@code asLock()}. */
+  @Nullable
+  Handle lastThreadOwned() {
+    // By index, since an iterator would be allocated, and the heap may be full.
+    for (int index = openHandles.size() - 1; index >= 0; index--) {
+      if (openHandles.get(index).threadOwned) {
+        return openHandles.get(index);
+      }
+    }
+    return null;
+  }
+
+  boolean isOwnedBy(Thread thread) {
+    return owner == thread;
+  }
+
+  boolean isOpen() {
+    return !openHandles.isEmpty();
+  }
+
+  boolean isGuarded() {
+    return openGuards > 0;
+  }
+
+  /** Whether its past allows that it is handed on locally. */
+  boolean canPassOn() {
+    return canPassOn && handOffs < Token.HAND_OFFS_MAX;
+  }
+
+  // Closing
+
+  /**
+   * Closes one of its handles.
+   *
+   * @param handOff whether the lease may be handed on locally. If it has an owner thread, only that
+   *     thread hands it on: no other knows whether the owner is still at work
+   */
+  public Closing close(Handle handle, Thread thread, HandOff handOff, long nowNanos) {
+    Closing closing;
+    synchronized (queue) {
+      closing = closeHere(handle, thread, handOff, nowNanos);
+    }
+    Waiter next = handedOnTo;
+    if (closing == Closing.HANDED_ON && next != null) {
+      handedOnTo = null;
+      // Without the mutex, since the thread that wakes up needs it at once.
+      next.wake();
+    }
+    return closing;
+  }
+
+  private Closing closeHere(Handle handle, Thread thread, HandOff handOff, long nowNanos) {
+    queue.bookIfLost();
+    if (handle.isClosed()) {
+      return Closing.CLOSED_BEFORE;
+    }
+    if (loss != null) {
+      remove(handle, LeaseState.LOST);
+      return unlistIfOver() ? Closing.LOST_AND_OVER : Closing.LOST;
+    }
+    if (openHandles.size() > 1) {
+      remove(handle, LeaseState.RELEASED);
+      return Closing.STILL_HELD;
+    }
+    if (openGuards > 0) {
+      remove(handle, null);
+      // It is as good as released, so its thread can't re-enter.
+      owner = null;
+      return Closing.GUARDED;
+    }
+    Waiter next = owner == null || owner == thread ? queue.firstWaiter() : null;
+    if (next != null && handOff.allows(this, next.options, nowNanos)) {
+      Hold successor = new Hold(queue, grant, handOffs + 1, next.thread, nowNanos);
+      News news = new Waiter.Acquired(successor.open(), Source.LOCAL_HAND_OFF);
+      remove(handle, LeaseState.RELEASED);
+      queue.handOn(next, news, successor);
+      handedOnTo = next;
+      return Closing.HANDED_ON;
+    }
+    // Under the mutex, so that no cleaner makes the release: the caller returns when it is made.
+    boolean unused = reserveRelease();
+    remove(handle, null);
+    queue.beginRelease(this);
+    return Closing.TO_BE_RELEASED;
+  }
+
+  /**
+   * Closes a guard. If it was the last one and the hold was closed under it, begins the release.
+   *
+   * @return whether the store must now be told, since this was the last guard, and the hold was
+   *     closed or lost under it
+   */
+  public boolean closeGuard() {
+    synchronized (queue) {
+      queue.bookIfLost();
+      openGuards--;
+      if (loss != null) {
+        return openGuards == 0;
+      } else if (!isAbandoned()) {
+        return false;
+      }
+      queue.beginRelease(this);
+      return true;
+    }
+  }
+
+  /** Whether nobody has it, and it was not released. */
+  boolean isAbandoned() {
+    return openHandles.isEmpty() && openGuards == 0 && !leaked;
+  }
+
+  /** Closes one of its handles that its user dropped; null if there is none. */
+  @Nullable
+  Dropped takeDropped() {
+    for (Handle handle : openHandles) {
+      if (handle.isDropped()) {
+        boolean lastHandle = openHandles.size() == 1;
+        boolean isOver = lastHandle && loss != null && untold == null;
+        Dropped dropped = new Dropped(this, lastHandle, isOver);
+        leaked = lastHandle;
+        remove(handle, null);
+        if (lastHandle) {
+          owner = null;
+        }
+        if (isOver) {
+          boolean unused = unlistIfOver();
+        }
+        return dropped;
+      }
+    }
+    return null;
+  }
+
+  /**
+   * Removes a handle and closes it; {@code end} is its final state, or null if it shows the state
+   * of its grant.
+   */
+  private void remove(Handle handle, @Nullable LeaseState end) {
+    if (openHandles.size() == 1) {
+      lastListeners = handle.lossListeners();
+    }
+    openHandles.remove(handle);
+    handle.close(end);
+  }
+
+  /**
+   * Returns the loss listeners of the handle that was closed last: when it is released, the store
+   * may say that the lease was lost before.
+   */
+  public List<Consumer<? super LeaseLoss>> lastListeners() {
+    return lastListeners;
+  }
+
+  // Releasing
+
   /**
    * Reserves the release for the calling thread; false if another thread has it. If true,
    * {@link #unreserveRelease} must follow.
@@ -152,53 +433,67 @@ public final class Hold extends Task implements HeldLease {
     queue.releaser.accept(this);
   }
 
-  /**
-   * Returns the loss listeners of the handle that was closed last: when it is released, the store
-   * may say that the lease was lost before.
-   */
-  public List<Consumer<? super LeaseLoss>> lastListeners() {
-    return lastListeners;
-  }
+  // Losing
 
   /**
-   * Removes a handle and closes it; {@code end} is its final state, or null if it shows the state
-   * of its grant.
+   * Adds a listener for its loss.
+   *
+   * @return the loss if it has happened already: the caller must then tell the listener
    */
-  void remove(Handle handle, @Nullable LeaseState end) {
-    if (openHandles.size() == 1) {
-      lastListeners = handle.lossListeners();
-    }
-    openHandles.remove(handle);
-    handle.close(end);
-  }
-
-  /**
-   * Whether it has no open handle and no open guard, but was not released: its last guard was
-   * closed after its last handle.
-   */
-  boolean isAbandoned() {
-    return openHandles.isEmpty() && openGuards == 0 && !leaked;
-  }
-
-  Handle open() {
-    Handle handle = new Handle(this);
-    openHandles.add(handle);
-    return handle;
-  }
-
-  /** Returns the latest open acquisition through {@code asLock()}. */
-  @Nullable
-  Handle lastThreadOwned() {
-    for (int index = openHandles.size() - 1; index >= 0; index--) {
-      if (openHandles.get(index).threadOwned) {
-        return openHandles.get(index);
+  public @Nullable LeaseLoss onLost(
+      Handle handle, LossListeners lease, Consumer<? super LeaseLoss> listener) {
+    synchronized (queue) {
+      queue.bookIfLost();
+      if (handle.isClosed()) {
+        return null;
       }
+      if (loss == null) {
+        lease.addLossListener(listener);
+      }
+      return loss;
     }
-    return null;
   }
 
-  /** Returns the holder's description, or null if there is no hold. */
-  static @Nullable String description(@Nullable Hold hold) {
-    return hold == null ? null : hold.grant().grant().claim().holder();
+  /** Books the loss of its grant, if it was lost: it is then no longer the current hold. */
+  void bookIfLost() {
+    if (grant.state().phase() != Phase.LOST) {
+      return;
+    }
+    LeaseLoss booked =
+        LossNotice.lossOf(this, Objects.requireNonNull(grant.state().lostBy()));
+    Deque<Consumer<? super LeaseLoss>> listeners = new ArrayDeque<>();
+    for (Handle handle : openHandles) {
+      listeners.addAll(handle.lossListeners());
+    }
+    LossNotice notice = new LossNotice(this, booked, listeners, openGuards > 0);
+    queue.listLost(this); // The last call that can fail, and then it has changed nothing.
+    loss = booked;
+    untold = notice;
+    queue.passTurn();
+  }
+
+  /** Returns the notice of its loss until it is told. */
+  @Nullable
+  LossNotice untold() {
+    return untold;
+  }
+
+  /**
+   * Notes that its loss was told. Returns whether it is over: the caller must call
+   * {@link WaitQueues#endUse}.
+   */
+  public boolean told() {
+    synchronized (queue) {
+      if (untold == null) {
+        return false;
+      }
+      untold = null;
+      return unlistIfOver();
+    }
+  }
+
+  /** Takes it off the list of lost holds once its handles are closed and its loss is told. */
+  private boolean unlistIfOver() {
+    return openHandles.isEmpty() && untold == null && queue.unlistLost(this);
   }
 }

@@ -13,4 +13,12 @@ import java.util.function.Consumer;
  * @param guarded whether a guard was open
  */
 public record LossNotice(
-    Hold hold, LeaseLoss loss, Deque<Consumer<? super LeaseLoss>> listeners, boolean guarded) {}
+    Hold hold, LeaseLoss loss, Deque<Consumer<? super LeaseLoss>> listeners, boolean guarded) {
+
+  /** Makes the loss of a hold, as listeners see it. */
+  public static LeaseLoss lossOf(Hold hold, LeaseLoss.Reason reason) {
+    return new Loss(hold.lockName(), hold.token(), reason);
+  }
+
+  private record Loss(String name, long token, LeaseLoss.Reason reason) implements LeaseLoss {}
+}

@@ -1,6 +1,5 @@
 package io.holdfast.lock.internal.queue;
 
-import io.holdfast.lock.LeaseState;
 import io.holdfast.lock.LockListener.Source;
 import io.holdfast.lock.LockLostException;
 import io.holdfast.lock.LockOptions;
@@ -8,6 +7,8 @@ import io.holdfast.lock.internal.grant.ActiveGrant;
 import io.holdfast.lock.internal.queue.Waiter.News;
 import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.StoreException;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -40,11 +41,6 @@ public final class WaitQueue {
    *
    * Every method does what can fail (allocating) before its first change; from there on it only
    * writes fields. So a call that throws has changed nothing.
-   *
-   * A loss is found by a compare-and-set in ActiveGrant, possibly by a thread that must not block
-   * on this mutex. The next thread that comes here books it: `book` moves the hold to the list of
-   * lost holds, so that nobody acts on a holder that has lost the lock. It leaves a LossNotice,
-   * from which listeners are told later.
    */
 
   /** Allocated in advance: a turn must be passed on even if the heap is full. */
@@ -59,8 +55,13 @@ public final class WaitQueue {
   int users;
 
   private final Waiters waiters = new Waiters();
-  private final Holds holds = new Holds(this);
   private final EarlyEvents earlyEvents = new EarlyEvents(this);
+
+  /** The current hold. That it was lost may not have been booked yet. */
+  private @Nullable Hold current;
+
+  /** The lost holds that are still open, or whose loss is still to be told. */
+  private final List<Hold> lost = new ArrayList<>(0);
 
   /** The leading waiter; null if nobody leads, or {@link #releasing} does. */
   private @Nullable Waiter leader;
@@ -86,11 +87,6 @@ public final class WaitQueue {
     return key;
   }
 
-  /** Returns the current hold and the lost ones. */
-  public Holds holds() {
-    return holds;
-  }
-
   /** Returns the events of the store that came before their grant. */
   public EarlyEvents earlyEvents() {
     return earlyEvents;
@@ -112,14 +108,14 @@ public final class WaitQueue {
     if (clientClosed) {
       return new Waiter.ClientClosed();
     }
-    Hold current = holds.currentUnlessLost();
-    Hold owned = holds.ownedBy(thread);
+    bookIfLost();
+    Hold owned = ownedBy(thread);
     if (owned != null) {
       if (owned != current) {
         throw owned.lostException();
       }
       requireEqual(owned.grant().options(), waiter.options);
-      return reenter(owned, waiter);
+      return owned.reenter(waiter);
     }
     if (current == null && !isLed() && waiters.isEmpty()) {
       leader = waiter;
@@ -127,7 +123,7 @@ public final class WaitQueue {
       return YOUR_TURN;
     }
     if (!waits && isKnownTaken()) {
-      return new Waiter.Taken(Hold.description(current));
+      return new Waiter.Taken(descriptionOfCurrent());
     }
     waiter.behindItself = current != null && current.acquirer() == thread;
     waiters.append(waiter);
@@ -147,14 +143,6 @@ public final class WaitQueue {
     }
   }
 
-  private static News reenter(Hold hold, Waiter waiter) {
-    Handle handle = new Handle(hold);
-    News news = new Waiter.Acquired(handle, Source.REENTRANT);
-    hold.openHandles.add(handle);
-    waiter.news = news;
-    return news;
-  }
-
   /** Removes a waiter that gives up; false if it already has news, which it must act on. */
   public synchronized boolean leave(Waiter waiter) {
     return waiters.remove(waiter);
@@ -163,12 +151,12 @@ public final class WaitQueue {
   /** Times a waiter out: at once if the lock is known to be taken, or with the leader's answer. */
   public synchronized void timeIsUp(Waiter waiter) {
     // First: if this finds a loss, the waiter may get the turn.
-    Hold current = holds.currentUnlessLost();
+    bookIfLost();
     if (!waiter.queued) {
       return;
     }
     if (isKnownTaken()) {
-      waiters.tell(waiter, new Waiter.Taken(Hold.description(current)));
+      waiters.tell(waiter, new Waiter.Taken(descriptionOfCurrent()));
     } else {
       waiters.markOverdue(waiter);
     }
@@ -207,7 +195,7 @@ public final class WaitQueue {
     News news = new Waiter.Acquired(handle, Source.STORE);
     waiters.tellOverdueTaken(grant.grant().claim().holder());
     stopLeading();
-    holds.current = hold;
+    current = hold;
     waiter.news = news;
     return handle;
   }
@@ -225,95 +213,82 @@ public final class WaitQueue {
     endTurn(leader == waiter, news, toAll);
   }
 
-  // Closing
-
-  /** The result of closing a handle. */
-  public enum Closing {
-    /** It was closed before. */
-    CLOSED_BEFORE,
-    /** An outer acquisition still holds the lock. */
-    STILL_HELD,
-    /**
-     * The next thread in the queue has the lease. Its hold takes over this hold's use of the queue,
-     * so the caller must not call {@link WaitQueues#endUse}.
-     */
-    HANDED_ON,
-    /** The hold leads, and its release is reserved for the caller, which must make it. */
-    TO_BE_RELEASED,
-    /** A guard is open: the hold must be released when the guard is closed. */
-    GUARDED,
-    /** The lease had been lost. */
-    LOST,
-    /**
-     * The lease had been lost, its loss is told, and this was its last handle: the caller must call
-     * {@link WaitQueues#endUse}.
-     */
-    LOST_AND_OVER
-  }
+  // Holds
 
   /** Whether a thread waits here; the answer may be outdated at once. */
   public boolean isAwaited() {
     return !waiters.isEmpty();
   }
 
-  /**
-   * Closes a handle.
-   *
-   * @param handOff whether the lease may be handed on locally. If it has an owner thread, only that
-   *     thread hands it on: no other knows whether the owner is still at work
-   */
-  public Closing close(Handle handle, Thread thread, HandOff handOff, long nowNanos) {
-    Hold hold = handle.hold();
-    Closing closing = closeHere(handle, thread, handOff, nowNanos);
-    Waiter next = hold.handedOnTo;
-    if (closing == Closing.HANDED_ON && next != null) {
-      hold.handedOnTo = null;
-      // Without the mutex, since the thread that wakes up needs it at once.
-      next.wake();
-    }
-    return closing;
+  /** Returns the current hold. That it was lost may not have been booked yet. */
+  public synchronized @Nullable Hold current() {
+    return current;
   }
 
-  private synchronized Closing closeHere(
-      Handle handle, Thread thread, HandOff handOff, long nowNanos) {
-    holds.bookIfLost();
-    if (handle.isClosed()) {
-      return Closing.CLOSED_BEFORE;
+  /**
+   * Returns the current hold, or null if it is marked as lost. Reads no clock: its deadline may
+   * have passed.
+   */
+  synchronized @Nullable Hold currentUnlessLost() {
+    bookIfLost();
+    return current;
+  }
+
+  /** Whether a guard is open on the current hold. */
+  public synchronized boolean isGuarded() {
+    return current != null && current.isGuarded();
+  }
+
+  /** Returns the hold that this thread owns, lost or not. Allocates nothing. */
+  public synchronized @Nullable Hold ownedBy(Thread thread) {
+    if (current != null && current.isOwnedBy(thread)) {
+      return current;
     }
-    Hold hold = handle.hold();
-    if (hold.loss != null) {
-      hold.remove(handle, LeaseState.LOST);
-      return holds.unlistIfOver(hold) ? Closing.LOST_AND_OVER : Closing.LOST;
+    for (int index = 0; index < lost.size(); index++) {
+      Hold hold = lost.get(index);
+      if (hold.isOwnedBy(thread) && hold.isOpen()) {
+        return hold;
+      }
     }
-    if (holds.current != hold) {
-      // The release has begun.
-      return Closing.CLOSED_BEFORE;
+    return null;
+  }
+
+  /**
+   * Returns this thread's latest open acquisition through {@code asLock()}. Allocates nothing, so
+   * that a thread can unlock even if the heap is full.
+   */
+  public synchronized @Nullable Handle lastThreadOwned(Thread thread) {
+    Hold hold = ownedBy(thread);
+    return hold == null ? null : hold.lastThreadOwned();
+  }
+
+  /**
+   * Returns the loss of this grant if it must still be told; {@link Hold#told} must follow. Null if
+   * the grant is not lost, if its loss was told, or if the closing thread tells it.
+   */
+  public synchronized @Nullable LossNotice notice(ActiveGrant grant) {
+    bookIfLost();
+    Hold hold = holdOf(grant);
+    return hold == null ? null : hold.untold();
+  }
+
+  /** Closes one of this grant's handles that its user dropped; null if there is none. */
+  public synchronized Hold.@Nullable Dropped takeDropped(ActiveGrant grant) {
+    bookIfLost();
+    Hold hold = holdOf(grant);
+    return hold == null ? null : hold.takeDropped();
+  }
+
+  private @Nullable Hold holdOf(ActiveGrant grant) {
+    if (current != null && current.grant() == grant) {
+      return current;
     }
-    if (hold.openHandles.size() > 1) {
-      hold.remove(handle, LeaseState.RELEASED);
-      return Closing.STILL_HELD;
+    for (int index = 0; index < lost.size(); index++) {
+      if (lost.get(index).grant() == grant) {
+        return lost.get(index);
+      }
     }
-    if (hold.openGuards > 0) {
-      hold.remove(handle, null);
-      // It is as good as released, so its thread can't re-enter.
-      hold.owner = null;
-      return Closing.GUARDED;
-    }
-    Waiter next = hold.owner == null || hold.owner == thread ? waiters.first() : null;
-    if (next != null && handOff.allows(hold, next.options, nowNanos)) {
-      Hold successor = new Hold(this, hold.grant(), hold.handOffs + 1, next.thread, nowNanos);
-      News news = new Waiter.Acquired(successor.open(), Source.LOCAL_HAND_OFF);
-      hold.remove(handle, LeaseState.RELEASED);
-      waiters.give(next, news);
-      holds.current = successor;
-      hold.handedOnTo = next;
-      return Closing.HANDED_ON;
-    }
-    // Under the mutex, so that no cleaner makes the release: the caller returns when it is made.
-    boolean unused = hold.reserveRelease();
-    hold.remove(handle, null);
-    beginRelease(hold);
-    return Closing.TO_BE_RELEASED;
+    return null;
   }
 
   /**
@@ -335,7 +310,7 @@ public final class WaitQueue {
    * that nobody has.
    */
   public synchronized @Nullable Hold unfinishedRelease(ActiveGrant grant) {
-    Hold current = holds.currentUnlessLost();
+    bookIfLost();
     if (current != null && current.grant() == grant && current.isAbandoned()) {
       beginRelease(current);
     }
@@ -364,13 +339,46 @@ public final class WaitQueue {
 
   // Under the mutex
 
+  private @Nullable String descriptionOfCurrent() {
+    return current == null ? null : current.grant().grant().claim().holder();
+  }
+
   private boolean isKnownTaken() {
-    return holds.current != null || wakeLeader != null;
+    return current != null || wakeLeader != null;
+  }
+
+  /** Books the loss of the current hold, if it was lost. */
+  void bookIfLost() {
+    if (current != null) {
+      current.bookIfLost();
+    }
+  }
+
+  /** Moves the current hold to the list of lost holds; if this throws, it has not moved. */
+  void listLost(Hold hold) {
+    lost.add(hold);
+    current = null;
+  }
+
+  /** Takes a hold off the list of lost holds; false if it was not there. */
+  boolean unlistLost(Hold hold) {
+    return lost.remove(hold);
+  }
+
+  @Nullable
+  Waiter firstWaiter() {
+    return waiters.first();
+  }
+
+  /** Makes a waiter's hold the current one, without waking it. */
+  void handOn(Waiter next, News news, Hold successor) {
+    waiters.give(next, news);
+    current = successor;
   }
 
   /** Makes the hold lead until {@link #endRelease}. */
   void beginRelease(Hold hold) {
-    holds.current = null;
+    current = null;
     releasing = hold;
   }
 
@@ -393,7 +401,7 @@ public final class WaitQueue {
   /** Lets the next in the queue lead, if nobody leads or holds. */
   void passTurn() {
     Waiter next = waiters.first();
-    if (next != null && holds.current == null && !isLed()) {
+    if (next != null && current == null && !isLed()) {
       waiters.give(next, YOUR_TURN);
       // No call that can fail lies between, so whoever has the news also leads.
       leader = next;

@@ -99,8 +99,7 @@ class WaitQueueLincheckTest {
     }
 
     void close(Handle handle) {
-      if (queue.close(handle, Thread.currentThread(), ONCE, 0)
-          == WaitQueue.Closing.TO_BE_RELEASED) {
+      if (handle.hold().close(handle, Thread.currentThread(), ONCE, 0) == Closing.TO_BE_RELEASED) {
         granted = false;
         gaveBack(handle.hold());
       }
@@ -139,8 +138,8 @@ class WaitQueueLincheckTest {
 
     @Override
     void close(Handle handle) {
-      if (queue.close(handle, Thread.currentThread(), HandOff.NEVER, 0)
-          == WaitQueue.Closing.TO_BE_RELEASED) {
+      if (handle.hold().close(handle, Thread.currentThread(), HandOff.NEVER, 0)
+          == Closing.TO_BE_RELEASED) {
         gaveBack(handle.hold());
         granted = false;
       }

@@ -6,15 +6,14 @@ import io.holdfast.lock.LockListener;
 import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.internal.LincheckSetup;
 import io.holdfast.lock.internal.grant.ActiveGrant;
-import io.holdfast.lock.internal.queue.WaitQueue.Closing;
 import io.holdfast.lock.spi.StoreException;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 
 /**
- * Calls that a leader repeats, since it can't know whether a call whose stack ended got through to
- * its queue.
+ * Calls that a leader repeats, since it can't know whether a call that failed got through to its
+ * queue.
  */
 class WaitQueueTest {
   private static final LockOptions OPTIONS = LockOptions.defaults();
@@ -68,7 +67,7 @@ class WaitQueueTest {
 
     queue.endLeading(first, null, false);
 
-    assertThat(queue.holds().current()).isNotNull();
+    assertThat(queue.current()).isNotNull();
     assertThat(second.news()).isNull();
     assertThat(handle).isNotNull();
   }
@@ -87,7 +86,7 @@ class WaitQueueTest {
     enterAll();
     ActiveGrant grant = grant();
     Handle handle = Objects.requireNonNull(queue.granted(first, grant));
-    Closing closing = queue.close(handle, Thread.currentThread(), HandOff.NEVER, 0);
+    Closing closing = handle.hold().close(handle, Thread.currentThread(), HandOff.NEVER, 0);
     assertThat(closing).isEqualTo(Closing.TO_BE_RELEASED);
 
     Hold unfinished = Objects.requireNonNull(queue.unfinishedRelease(grant));
