@@ -7,6 +7,7 @@ import io.holdfast.lock.tck.rules.GuardRules;
 import io.holdfast.lock.tck.rules.HygieneRules;
 import io.holdfast.lock.tck.rules.JointRules;
 import io.holdfast.lock.tck.rules.KitRules;
+import io.holdfast.lock.tck.rules.LateAnswerRules;
 import io.holdfast.lock.tck.rules.NamingRules;
 import io.holdfast.lock.tck.rules.ReentrancyRules;
 import io.holdfast.lock.tck.rules.ReleaseRules;
@@ -89,6 +90,9 @@ public abstract class LockConformance {
 
   @Nested
   final class Waiting extends WaitingRules {}
+
+  @Nested
+  final class LateAnswers extends LateAnswerRules {}
 
   @Nested
   final class Release extends ReleaseRules {}

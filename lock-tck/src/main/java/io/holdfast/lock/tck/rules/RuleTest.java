@@ -54,11 +54,8 @@ import org.junit.jupiter.api.parallel.ResourceLock;
 import org.junit.jupiter.api.parallel.ResourceLockTarget;
 
 /**
- * The base class of all rules. It opens clients and closes them after the test, reports what fails
- * on other threads, and waits for conditions.
- *
- * <p>There are two ways of waiting: {@link #eventually} for what must happen (with a generous
- * limit), and {@link #never} for what must not (for a short time).
+ * The base class of all rules. It opens clients and closes them after the test, and reports what
+ * fails on other threads.
  */
 @ExtendWith(RuleRunner.class)
 @DisplayNameGeneration(RuleNames.class)
@@ -69,9 +66,7 @@ import org.junit.jupiter.api.parallel.ResourceLockTarget;
     target = ResourceLockTarget.CHILDREN)
 // The runner's own deadline comes first.
 @Timeout(value = 5, unit = TimeUnit.MINUTES)
-public abstract class RuleTest {
-  private static final Duration POLL = Duration.ofMillis(10);
-
+public abstract class RuleTest extends Polling {
   /** The limit of a wait whose length is not tested. */
   static final Duration LONG = Duration.ofSeconds(40);
 
@@ -396,77 +391,6 @@ public abstract class RuleTest {
         throw new AssertionError("The lock did not become free within " + within);
       }
       pause();
-    }
-  }
-
-  // ---- time
-
-  static Duration since(long startNanos) {
-    return Duration.ofNanos(System.nanoTime() - startNanos);
-  }
-
-  /** A condition that may ask the store. */
-  @FunctionalInterface
-  interface Condition {
-    boolean holds() throws Exception;
-  }
-
-  /** Waits for something that must happen. */
-  static void eventually(String what, Duration within, Condition condition) {
-    long start = System.nanoTime();
-    while (!holds(condition)) {
-      if (since(start).compareTo(within) > 0) {
-        throw new AssertionError("Did not happen within " + within + ": " + what);
-      }
-      pause();
-    }
-  }
-
-  /** Waits until the store answers this question, after it was out of reach. */
-  static void eventuallyAnswered(Duration within, Runnable question) {
-    eventually("the store answers again", within, () -> {
-      try {
-        question.run();
-        return true;
-      } catch (LockStoreException e) {
-        return false;
-      }
-    });
-  }
-
-  /** Watches that something does not happen. */
-  static void never(String what, Duration during, Condition condition) {
-    long start = System.nanoTime();
-    do {
-      if (holds(condition)) {
-        throw new AssertionError("Must not happen, but did after " + since(start) + ": " + what);
-      }
-      pause();
-    } while (since(start).compareTo(during) < 0);
-  }
-
-  private static boolean holds(Condition condition) {
-    try {
-      return condition.holds();
-    } catch (RuntimeException e) {
-      throw e;
-    } catch (Exception e) {
-      throw new AssertionError("The condition could not be checked", e);
-    }
-  }
-
-  /** Pauses between two polls. */
-  static void pause() {
-    pause(POLL);
-  }
-
-  /** Pauses for exactly this time, as a step of a scenario. */
-  static void pause(Duration length) {
-    try {
-      TimeUnit.NANOSECONDS.sleep(length.toNanos());
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      throw new AssertionError("Interrupted", e);
     }
   }
 

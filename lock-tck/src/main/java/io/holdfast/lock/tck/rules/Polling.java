@@ -1,0 +1,85 @@
+package io.holdfast.lock.tck.rules;
+
+import io.holdfast.lock.LockStoreException;
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * Waits for conditions: {@link #eventually} for what must happen (with a generous limit), and
+ * {@link #never} for what must not (for a short time).
+ */
+abstract class Polling {
+  private static final Duration POLL = Duration.ofMillis(10);
+
+  /** For subclasses. */
+  Polling() {}
+
+  static Duration since(long startNanos) {
+    return Duration.ofNanos(System.nanoTime() - startNanos);
+  }
+
+  /** A condition that may ask the store. */
+  @FunctionalInterface
+  interface Condition {
+    boolean holds() throws Exception;
+  }
+
+  /** Waits for something that must happen. */
+  static void eventually(String what, Duration within, Condition condition) {
+    long start = System.nanoTime();
+    while (!holds(condition)) {
+      if (since(start).compareTo(within) > 0) {
+        throw new AssertionError("Did not happen within " + within + ": " + what);
+      }
+      pause();
+    }
+  }
+
+  /** Waits until the store answers this question, after it was out of reach. */
+  static void eventuallyAnswered(Duration within, Runnable question) {
+    eventually("the store answers again", within, () -> {
+      try {
+        question.run();
+        return true;
+      } catch (LockStoreException e) {
+        return false;
+      }
+    });
+  }
+
+  /** Watches that something does not happen. */
+  static void never(String what, Duration during, Condition condition) {
+    long start = System.nanoTime();
+    do {
+      if (holds(condition)) {
+        throw new AssertionError("Must not happen, but did after " + since(start) + ": " + what);
+      }
+      pause();
+    } while (since(start).compareTo(during) < 0);
+  }
+
+  private static boolean holds(Condition condition) {
+    try {
+      return condition.holds();
+    } catch (RuntimeException e) {
+      throw e;
+    } catch (Exception e) {
+      throw new AssertionError("The condition could not be checked", e);
+    }
+  }
+
+  /** Pauses between two polls. */
+  static void pause() {
+    pause(POLL);
+  }
+
+  /** Pauses for exactly this time, as a step of a scenario. */
+  static void pause(Duration length) {
+    try {
+      TimeUnit.NANOSECONDS.sleep(length.toNanos());
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new AssertionError("Interrupted", e);
+    }
+  }
+}
