@@ -12,7 +12,6 @@ import io.holdfast.lock.internal.event.Events;
 import io.holdfast.lock.internal.grant.ActiveGrant;
 import io.holdfast.lock.internal.queue.EarlyEvents;
 import io.holdfast.lock.internal.queue.HandOff;
-import io.holdfast.lock.internal.queue.Handle;
 import io.holdfast.lock.internal.queue.Hold;
 import io.holdfast.lock.internal.queue.WaitQueue;
 import io.holdfast.lock.internal.queue.WaitQueues;
@@ -26,13 +25,10 @@ import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.LockKind;
 import io.holdfast.lock.spi.LockStore;
 import io.holdfast.lock.spi.StoreEvents;
-import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.function.Consumer;
-import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /** The client: assembles the parts of the engine and connects them. */
@@ -40,7 +36,7 @@ class EngineClient implements LockClient, StoreEvents {
   /*
    * Overview.
    *
-   * A lock is acquired by an Attempt, on the caller's thread. The attempt gets a Handle of a Hold
+   * Leases acquires a lock by an Attempt, on the caller's thread. The attempt gets a Handle of a Hold
    * in a WaitQueue; the hold belongs to an ActiveGrant, which the Keeper renews. Settlement handles
    * every end of a lease. Questions makes the user's other requests to the store.
    *
@@ -58,21 +54,18 @@ class EngineClient implements LockClient, StoreEvents {
   private static final int CALLBACKS = 32;
 
   private final LockOptions defaultOptions;
-  private final Duration storeTimeout;
   private final ClientClosing closing;
 
   final Parts parts;
-  final Settlement settlement;
-  final Questions questions;
+  final Leases leases;
 
   EngineClient(
       Engine.Settings settings, Clocks time, String clientName, Claims claims, LockStore store) {
     this.defaultOptions = settings.defaultOptions();
-    this.storeTimeout = settings.storeTimeout();
     this.parts = parts(settings, time, clientName, claims, store);
     HandOff handOff = settings.localHandOff() ? HandOff.BOUNDED : HandOff.NEVER;
-    this.settlement = new Settlement(parts, handOff);
-    this.questions = new Questions(parts, settlement);
+    Settlement settlement = new Settlement(parts, handOff);
+    this.leases = new Leases(parts, settlement, new Questions(parts, settlement));
     this.closing = new ClientClosing(parts);
   }
 
@@ -86,7 +79,7 @@ class EngineClient implements LockClient, StoreEvents {
     Callbacks callbacks = new Callbacks(callbackThreads, settings.callbackExecutor());
     DroppedLeases droppedLeases = new DroppedLeases(settlers);
     WaitQueues queues = new WaitQueues(this::releaseHold);
-    long storeTimeoutNanos = Nanos.of(storeTimeout);
+    long storeTimeoutNanos = Nanos.of(settings.storeTimeout());
     Cleanup cleanup = new Cleanup(store, time, cleaners, storeTimeoutNanos, this::wakeKeeper);
     KeeperChores chores = new KeeperChores(
         time,
@@ -121,11 +114,11 @@ class EngineClient implements LockClient, StoreEvents {
   }
 
   private void releaseHold(Hold hold) {
-    settlement.release(hold);
+    leases.settlement.release(hold);
   }
 
   private void renewedInRound(ActiveGrant grant) {
-    settlement.renewedInRound(grant);
+    leases.settlement.renewedInRound(grant);
   }
 
   // Locks
@@ -137,12 +130,14 @@ class EngineClient implements LockClient, StoreEvents {
 
   @Override
   public DistributedLock get(String name) {
-    return new EngineLock(this, new LockKey(LockKind.MUTEX, name), defaultOptions);
+    return new EngineLock(leases, new LockKey(LockKind.MUTEX, name), defaultOptions);
   }
 
   @Override
   public DistributedLock get(String name, LockOptions options) {
-    return lock(new LockKey(LockKind.MUTEX, name), options);
+    LockKey key = new LockKey(LockKind.MUTEX, name);
+    parts.checkOptions(options);
+    return new EngineLock(leases, key, options);
   }
 
   @Override
@@ -153,109 +148,13 @@ class EngineClient implements LockClient, StoreEvents {
   @Override
   public JointLock all(Collection<String> names, LockOptions options) {
     List<LockKey> keys = EngineJointLock.keys(names);
-    checkOptions(options);
-    return new EngineJointLock(this, keys, options);
-  }
-
-  DistributedLock lock(LockKey key, LockOptions options) {
-    checkOptions(options);
-    return new EngineLock(this, key, options);
-  }
-
-  void checkOptions(LockOptions options) {
-    StoreTimeouts.check(options, storeTimeout);
-    parts.store().checkOptions(options);
+    parts.checkOptions(options);
+    return new EngineJointLock(leases, keys, options);
   }
 
   @Override
   public List<HeldLock> list(String namePrefix, int limit) {
-    return questions.list(namePrefix, limit);
-  }
-
-  // Acquiring
-
-  /** Makes a lease for the user. */
-  EngineLease lease(Handle handle) {
-    return watched(new EngineLease(this, handle));
-  }
-
-  /** Begins to watch a new lease: it is found if its user drops it. */
-  final <T extends EngineLease> T watched(T lease) {
-    lease.handle.watch(lease, parts.droppedLeases().references);
-    lease.handle.hold().grant().beginMinHold();
-    return lease;
-  }
-
-  /** Registers a handle of {@code asLock()} with its thread; it has no lease. */
-  Handle threadOwned(Handle handle) {
-    parts.droppedLeases().watchThreadOf(handle);
-    handle.hold().markThreadOwned(handle);
-    handle.hold().grant().beginMinHold();
-    return handle;
-  }
-
-  <T> Attempt.Outcome<T> acquire(Request request, Function<Handle, T> handOut)
-      throws InterruptedException {
-    Events.Acquiring acquiring = parts.events().acquiring(request.key().name());
-    Attempt.Outcome<T> outcome;
-    try {
-      outcome = new Attempt<>(parts, settlement, questions, request, handOut, acquiring).run();
-    } catch (Throwable e) {
-      acquiring.notAcquired(e);
-      throw e;
-    }
-    if (outcome instanceof Attempt.Taken) {
-      acquiring.notAcquired(null);
-    }
-    return outcome;
-  }
-
-  // Holding and giving back
-
-  boolean isHeldBy(LockKey key, Thread thread) {
-    Hold hold = ownedBy(key, thread);
-    return hold != null && hold.grant().stands();
-  }
-
-  /** Returns the hold of this lock that the thread owns, lost or not. */
-  @Nullable
-  Hold ownedBy(LockKey key, Thread thread) {
-    WaitQueue queue = parts.queues().find(key);
-    return queue == null ? null : queue.ownedBy(thread);
-  }
-
-  void onLost(EngineLease lease, Consumer<? super LeaseLoss> listener) {
-    LeaseLoss loss = lease.handle.hold().onLost(lease.handle, lease, listener);
-    if (loss != null) {
-      parts.events().tellLoss(loss, listener);
-    }
-  }
-
-  /**
-   * Returns the thread's latest open acquisition through {@code asLock()}. Allocates nothing, so
-   * that a thread can unlock even if the heap is full.
-   */
-  @Nullable
-  Handle lastThreadOwned(LockKey key, Thread thread) {
-    WaitQueue queue = parts.queues().find(key);
-    return queue == null ? null : queue.lastThreadOwned(thread);
-  }
-
-  /** Closes the thread's last acquisition through {@code asLock()}; false if it has none. */
-  boolean closeOfThread(LockKey key, Thread thread) {
-    Handle handle = lastThreadOwned(key, thread);
-    if (handle == null) {
-      return false;
-    }
-    Hold hold = handle.hold();
-    try {
-      settlement.close(handle);
-    } finally {
-      if (!hold.hasThreadOwned()) {
-        parts.droppedLeases().unwatchThreadOf(hold);
-      }
-    }
-    return true;
+    return leases.questions.list(namePrefix, limit);
   }
 
   // Told by the store
@@ -275,7 +174,7 @@ class EngineClient implements LockClient, StoreEvents {
     for (WaitQueue queue : parts.queues().of(grant.claim().key())) {
       ActiveGrant active = queue.earlyEvents().grantOf(event);
       if (active != null) {
-        settlement.heard(active, event);
+        leases.settlement.heard(active, event);
       }
     }
   }

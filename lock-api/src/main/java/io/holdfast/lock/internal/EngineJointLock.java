@@ -14,7 +14,7 @@ import java.util.TreeSet;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** Several locks that are acquired together, their options, and their client. */
+/** Several locks that are acquired together, their options, and their leases. */
 final class EngineJointLock extends ThreadOwnable<JointLease> implements JointLock {
   private static final int NAMES_MAX = 100;
 
@@ -22,8 +22,8 @@ final class EngineJointLock extends ThreadOwnable<JointLease> implements JointLo
   private final List<LockKey> keys;
 
   /** @param keys as {@link #keys} returns them */
-  EngineJointLock(EngineClient client, List<LockKey> keys, LockOptions options) {
-    super(client, options);
+  EngineJointLock(Leases leases, List<LockKey> keys, LockOptions options) {
+    super(leases, options);
     this.keys = keys;
   }
 
@@ -58,40 +58,40 @@ final class EngineJointLock extends ThreadOwnable<JointLease> implements JointLo
 
   @Override
   public JointLock with(LockOptions other) {
-    client.checkOptions(other);
-    return new EngineJointLock(client, keys, other);
+    leases.parts.checkOptions(other);
+    return new EngineJointLock(leases, keys, other);
   }
 
   @Override
   Outcome<JointLease> acquire(WaitMode mode) throws InterruptedException {
-    return new JointAttempt<JointLease>(client, keys, options, mode, this::lease).run();
+    return new JointAttempt<JointLease>(leases, keys, options, mode, this::lease).run();
   }
 
   private JointLease lease(List<Handle> handles) {
-    return new EngineJointLease(handles.stream().map(client::lease).toList());
+    return new EngineJointLease(handles.stream().map(leases::lease).toList());
   }
 
   @Override
   boolean acquireForThread(WaitMode mode) throws InterruptedException {
     Outcome<List<Handle>> outcome =
-        new JointAttempt<>(client, keys, options, mode, this::threadOwned).run();
+        new JointAttempt<>(leases, keys, options, mode, this::threadOwned).run();
     return outcome instanceof Attempt.Acquired;
   }
 
   private List<Handle> threadOwned(List<Handle> handles) {
-    return handles.stream().map(client::threadOwned).toList();
+    return handles.stream().map(leases::threadOwned).toList();
   }
 
   @Override
   boolean releaseForThread() {
     Thread thread = Thread.currentThread();
     for (LockKey key : keys) {
-      if (client.lastThreadOwned(key, thread) == null) {
+      if (leases.lastThreadOwned(key, thread) == null) {
         return false;
       }
     }
     eachInReverse(keys, key -> {
-      boolean unused = client.closeOfThread(key, thread);
+      boolean unused = leases.closeOfThread(key, thread);
     });
     return true;
   }
@@ -99,12 +99,12 @@ final class EngineJointLock extends ThreadOwnable<JointLease> implements JointLo
   @Override
   public boolean isHeldByCurrentThread() {
     Thread thread = Thread.currentThread();
-    return keys.stream().allMatch(key -> client.isHeldBy(key, thread));
+    return keys.stream().allMatch(key -> leases.isHeldBy(key, thread));
   }
 
   @Override
   public List<LockHolder> holders() {
-    return keys.stream().flatMap(key -> client.questions.inspect(key).stream()).toList();
+    return keys.stream().flatMap(key -> leases.questions.inspect(key).stream()).toList();
   }
 
   @Override

@@ -17,11 +17,11 @@ import java.util.function.Consumer;
  * be found.
  */
 class EngineLease extends LossListeners implements Lease {
-  final EngineClient client;
+  final Leases leases;
   final Handle handle;
 
-  EngineLease(EngineClient client, Handle handle) {
-    this.client = client;
+  EngineLease(Leases leases, Handle handle) {
+    this.leases = leases;
     this.handle = handle;
   }
 
@@ -49,14 +49,14 @@ class EngineLease extends LossListeners implements Lease {
   public void ensureHeld() {
     requireOpen();
     if (!handle.isHeld()) {
-      requireHeld(client.questions.settle(grant()) && !handle.isClosed());
+      requireHeld(leases.questions.settle(grant()) && !handle.isClosed());
     }
   }
 
   @Override
   public void verify() {
     requireOpen();
-    requireHeld(client.questions.verify(grant()));
+    requireHeld(leases.questions.verify(grant()));
   }
 
   @Override
@@ -74,10 +74,10 @@ class EngineLease extends LossListeners implements Lease {
               .formatted(name()));
     }
     LockOptions options = LockOptions.fixed(ttl).withMinHold(minHold);
-    client.checkOptions(options);
+    leases.parts.checkOptions(options);
     // A lease in doubt is not lost yet: the store is asked below.
     requireHeld(grant().stands() || !grant().state().isOver());
-    requireHeld(client.questions.extend(grant(), options.ttl()));
+    requireHeld(leases.questions.extend(grant(), options.ttl()));
     grant().holdFor(options.minHold());
   }
 
@@ -93,7 +93,10 @@ class EngineLease extends LossListeners implements Lease {
 
   @Override
   public void onLost(Consumer<? super LeaseLoss> listener) {
-    client.onLost(this, Objects.requireNonNull(listener));
+    LeaseLoss loss = handle.hold().onLost(handle, this, Objects.requireNonNull(listener));
+    if (loss != null) {
+      leases.parts.events().tellLoss(loss, listener);
+    }
   }
 
   @Override
@@ -106,7 +109,7 @@ class EngineLease extends LossListeners implements Lease {
   @Override
   public void close() {
     try {
-      client.settlement.close(handle);
+      leases.settlement.close(handle);
     } finally {
       // Keeps the lease from being found as dropped before this line.
       Reference.reachabilityFence(this);

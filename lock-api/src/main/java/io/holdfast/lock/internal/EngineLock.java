@@ -9,12 +9,12 @@ import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.LockKey;
 import java.util.Optional;
 
-/** The name and options of a lock, bound to a client. */
+/** The name and options of a lock, bound to a leases. */
 final class EngineLock extends ThreadOwnable<Lease> implements DistributedLock {
   private final LockKey key;
 
-  EngineLock(EngineClient client, LockKey key, LockOptions options) {
-    super(client, options);
+  EngineLock(Leases leases, LockKey key, LockOptions options) {
+    super(leases, options);
     this.key = key;
   }
 
@@ -30,22 +30,23 @@ final class EngineLock extends ThreadOwnable<Lease> implements DistributedLock {
 
   @Override
   public DistributedLock with(LockOptions other) {
-    return client.lock(key, other);
+    leases.parts.checkOptions(other);
+    return new EngineLock(leases, key, other);
   }
 
   @Override
   Outcome<Lease> acquire(WaitMode mode) throws InterruptedException {
-    return client.acquire(request(mode), client::lease);
+    return leases.acquire(request(mode), leases::lease);
   }
 
   @Override
   boolean acquireForThread(WaitMode mode) throws InterruptedException {
-    return client.acquire(request(mode), client::threadOwned) instanceof Attempt.Acquired;
+    return leases.acquire(request(mode), leases::threadOwned) instanceof Attempt.Acquired;
   }
 
   @Override
   boolean releaseForThread() {
-    return client.closeOfThread(key, Thread.currentThread());
+    return leases.closeOfThread(key, Thread.currentThread());
   }
 
   private Request request(WaitMode mode) {
@@ -54,17 +55,17 @@ final class EngineLock extends ThreadOwnable<Lease> implements DistributedLock {
 
   @Override
   public boolean isHeldByCurrentThread() {
-    return client.isHeldBy(key, Thread.currentThread());
+    return leases.isHeldBy(key, Thread.currentThread());
   }
 
   @Override
   public Optional<LockHolder> inspect() {
-    return client.questions.inspect(key);
+    return leases.questions.inspect(key);
   }
 
   @Override
   public boolean forceRelease(long expectedToken) {
-    return client.questions.forceRelease(key, expectedToken);
+    return leases.questions.forceRelease(key, expectedToken);
   }
 
   @Override

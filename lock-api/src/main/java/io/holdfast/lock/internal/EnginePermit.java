@@ -6,8 +6,8 @@ import io.holdfast.lock.spi.PermitGrant;
 
 /** The user's side of an acquisition of a permit. */
 final class EnginePermit extends EngineLease implements PermitLease {
-  EnginePermit(EngineClient client, Handle handle) {
-    super(client, handle);
+  EnginePermit(Leases leases, Handle handle) {
+    super(leases, handle);
   }
 
   @Override

@@ -8,17 +8,18 @@ import io.holdfast.lock.PermitLease;
 import io.holdfast.lock.internal.Attempt.Outcome;
 import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.LockKey;
+import io.holdfast.lock.spi.PermitStore;
 import java.util.List;
 
 /** The name, number of permits and options of a semaphore, bound to a client. */
 final class EngineSemaphore extends LockVerbs<PermitLease> implements DistributedSemaphore {
-  private final EngineSemaphoreClient semaphores;
+  private final PermitStore store;
   private final LockKey key;
   private final int permits;
 
-  EngineSemaphore(EngineSemaphoreClient client, LockKey key, int permits, LockOptions options) {
-    super(client, options);
-    this.semaphores = client;
+  EngineSemaphore(Leases leases, PermitStore store, LockKey key, int permits, LockOptions options) {
+    super(leases, options);
+    this.store = store;
     this.key = key;
     this.permits = permits;
   }
@@ -40,26 +41,26 @@ final class EngineSemaphore extends LockVerbs<PermitLease> implements Distribute
 
   @Override
   public DistributedSemaphore with(LockOptions other) {
-    semaphores.checkOptions(other);
-    return new EngineSemaphore(semaphores, key, permits, other);
+    leases.parts.checkOptions(other);
+    return new EngineSemaphore(leases, store, key, permits, other);
   }
 
   @Override
   Outcome<PermitLease> acquire(WaitMode mode) throws InterruptedException {
     // A permit belongs to no thread.
     LockOptions ofLeases = options.withOwnership(Ownership.LEASE);
-    return semaphores.acquire(
-        new Request(key, new Claim.Permit(permits), ofLeases, mode), semaphores::permit);
+    return leases.acquire(
+        new Request(key, new Claim.Permit(permits), ofLeases, mode), leases::permit);
   }
 
   @Override
   public List<PermitHolder> holders() {
-    return semaphores.questions.holders(semaphores.store, key);
+    return leases.questions.holders(store, key);
   }
 
   @Override
   public boolean forceRelease(long expectedToken) {
-    return semaphores.questions.forceRelease(key, expectedToken);
+    return leases.questions.forceRelease(key, expectedToken);
   }
 
   @Override

@@ -3,7 +3,6 @@ package io.holdfast.lock.internal;
 import io.holdfast.lock.DistributedSemaphore;
 import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.SemaphoreClient;
-import io.holdfast.lock.internal.queue.Handle;
 import io.holdfast.lock.internal.time.Clocks;
 import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.LockKey;
@@ -12,7 +11,7 @@ import io.holdfast.lock.spi.PermitStore;
 
 /** The client of a store that has semaphores. */
 final class EngineSemaphoreClient extends EngineClient implements SemaphoreClient {
-  final PermitStore store;
+  private final PermitStore store;
 
   EngineSemaphoreClient(
       Engine.Settings settings, Clocks time, String clientName, Claims claims, PermitStore store) {
@@ -32,12 +31,7 @@ final class EngineSemaphoreClient extends EngineClient implements SemaphoreClien
       throw new IllegalArgumentException("A semaphore has 1 to %s permits, not %s (semaphore '%s')"
           .formatted(Claim.PERMITS_MAX, permits, name));
     }
-    checkOptions(options);
-    return new EngineSemaphore(this, key, permits, options);
-  }
-
-  /** Makes a lease of a permit for the user. */
-  EnginePermit permit(Handle handle) {
-    return watched(new EnginePermit(this, handle));
+    parts.checkOptions(options);
+    return new EngineSemaphore(leases, store, key, permits, options);
   }
 }

@@ -69,21 +69,21 @@ public final class GuardedLease<G extends Grant> implements LeaseGuard<G> {
     ActiveGrant active = hold.grant();
     // A lease that was only handed over has a few seconds left: get the whole TTL before renewal
     // stops.
-    if (phase.get() == Phase.OPEN && !lease.client.questions.confirm(active)) {
+    if (phase.get() == Phase.OPEN && !lease.leases.questions.confirm(active)) {
       throw hold.lostException();
     }
     if (phase.compareAndSet(Phase.OPEN, Phase.SUSPENDING)) {
-      active.schedule().suspend(lease.client.parts.storeTimeoutNanos());
+      active.schedule().suspend(lease.leases.parts.storeTimeoutNanos());
     } else if (phase.get() == Phase.CLOSED) {
       throw new IllegalStateException(
           "The guard on the lease of lock '" + hold.lockName() + "' was closed");
     } else {
-      active.schedule().awaitFlight(lease.client.parts.storeTimeoutNanos());
+      active.schedule().awaitFlight(lease.leases.parts.storeTimeoutNanos());
     }
     // A doubt because of the wall clock is not a loss: ask the store.
     boolean stands = active.stands()
         || (active.state().phase() == GrantState.Phase.SUSPECT
-            && lease.client.questions.verify(active));
+            && lease.leases.questions.verify(active));
     if (!stands) {
       throw hold.lostException();
     }
@@ -102,9 +102,9 @@ public final class GuardedLease<G extends Grant> implements LeaseGuard<G> {
       return;
     }
     boolean wasDue = before == Phase.SUSPENDING && hold.grant().schedule().resume();
-    lease.client.settlement.closeGuard(hold);
+    lease.leases.settlement.closeGuard(hold);
     if (wasDue) {
-      lease.client.parts.keeper().requestScan();
+      lease.leases.parts.keeper().requestScan();
     }
   }
 }

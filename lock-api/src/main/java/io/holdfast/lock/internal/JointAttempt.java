@@ -32,7 +32,7 @@ final class JointAttempt<T> extends Task {
    * ends, `work` gives back all that is in `handles`, unless the caller has them.
    */
 
-  private final EngineClient client;
+  private final Leases leases;
   private final List<LockKey> keys;
   private final LockOptions options;
   private final WaitMode mode;
@@ -49,12 +49,12 @@ final class JointAttempt<T> extends Task {
    * @param handOut converts the handles of all locks to what the caller gets
    */
   JointAttempt(
-      EngineClient client,
+      Leases leases,
       List<LockKey> keys,
       LockOptions options,
       WaitMode mode,
       Function<List<Handle>, T> handOut) {
-    this.client = client;
+    this.leases = leases;
     this.keys = keys;
     this.options = options;
     this.mode = mode;
@@ -73,7 +73,7 @@ final class JointAttempt<T> extends Task {
       handedOut = true;
       return outcome;
     } finally {
-      runHere(client.parts.cleaners());
+      runHere(leases.parts.cleaners());
     }
   }
 
@@ -88,7 +88,7 @@ final class JointAttempt<T> extends Task {
     Thread thread = Thread.currentThread();
     LockKey missing = null;
     for (LockKey key : keys) {
-      Hold hold = client.ownedBy(key, thread);
+      Hold hold = leases.ownedBy(key, thread);
       if (hold == null) {
         missing = missing == null ? key : missing;
       } else if (!hold.grant().stands() && hold.grant().state().isOver()) {
@@ -143,7 +143,7 @@ final class JointAttempt<T> extends Task {
     WaitMode modeNow = holdsLater ? mode.askingOnce() : mode;
     Request request = new Request(keys.get(index), Claim.EXCLUSIVE, options, modeNow);
     // Stored while the Attempt still owns the handle, and gives it back if this fails.
-    Attempt.Outcome<Handle> outcome = client.acquire(request, handle -> handles[index] = handle);
+    Attempt.Outcome<Handle> outcome = leases.acquire(request, handle -> handles[index] = handle);
     if (outcome instanceof Attempt.Taken<Handle> taken) {
       if (!holdsLater) {
         return taken;
@@ -159,13 +159,13 @@ final class JointAttempt<T> extends Task {
    */
   private void settle(int index) {
     Handle handle = Objects.requireNonNull(handles[index]);
-    if (client.questions.settle(handle.hold().grant())) {
+    if (leases.questions.settle(handle.hold().grant())) {
       return;
     }
     giveBack(index);
     String name = keys.get(index).name();
-    client.parts.requireOpen(name);
-    if (!mode.stillWaits(client.parts.time())) {
+    leases.parts.requireOpen(name);
+    if (!mode.stillWaits(leases.parts.time())) {
       throw new LockStoreException(
           name,
           "Lock '" + name + "' was lost while others were acquired with it, and no time is left to"
@@ -191,7 +191,7 @@ final class JointAttempt<T> extends Task {
   private void giveBack(int index) {
     Handle handle = handles[index];
     if (handle != null) {
-      client.settlement.giveBack(handle);
+      leases.settlement.giveBack(handle);
       handles[index] = null;
     }
   }

@@ -13,11 +13,11 @@ import java.util.Optional;
 
 /** The ways to acquire, the same for all that can be acquired. */
 abstract class LockVerbs<L extends AnyLease> implements Acquirable<L> {
-  final EngineClient client;
+  final Leases leases;
   final LockOptions options;
 
-  LockVerbs(EngineClient client, LockOptions options) {
-    this.client = client;
+  LockVerbs(Leases leases, LockOptions options) {
+    this.leases = leases;
     this.options = options;
   }
 
@@ -43,7 +43,7 @@ abstract class LockVerbs<L extends AnyLease> implements Acquirable<L> {
 
   @Override
   public final Optional<L> tryLock(Duration maxWait) throws InterruptedException {
-    return lease(acquire(WaitMode.upTo(maxWait, client.parts.time())));
+    return lease(acquire(WaitMode.upTo(maxWait, leases.parts.time())));
   }
 
   private static <L> Optional<L> lease(Outcome<L> outcome) {
@@ -54,18 +54,18 @@ abstract class LockVerbs<L extends AnyLease> implements Acquirable<L> {
 
   @Override
   public final L lockWithin(Duration maxWait) throws InterruptedException {
-    WaitMode mode = WaitMode.upTo(maxWait, client.parts.time());
+    WaitMode mode = WaitMode.upTo(maxWait, leases.parts.time());
     Outcome<L> outcome = acquire(mode);
     if (outcome instanceof Attempt.Taken<L> taken) {
       throw new LockTimeoutException(
-          taken.lockName(), mode.waited(client.parts.time()), taken.holder());
+          taken.lockName(), mode.waited(leases.parts.time()), taken.holder());
     }
     return ((Attempt.Acquired<L>) outcome).got();
   }
 
   @Override
   public final L lock() throws InterruptedException {
-    return lease(acquire(WaitMode.unlimited(client.parts.time())))
+    return lease(acquire(WaitMode.unlimited(leases.parts.time())))
         .orElseThrow(() -> new AssertionError("A wait without limit ran out"));
   }
 

@@ -1,6 +1,7 @@
 package io.holdfast.lock.internal;
 
 import io.holdfast.lock.LockClientClosedException;
+import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.internal.cleanup.Cleanup;
 import io.holdfast.lock.internal.event.Callbacks;
 import io.holdfast.lock.internal.event.Events;
@@ -9,6 +10,7 @@ import io.holdfast.lock.internal.renewal.Keeper;
 import io.holdfast.lock.internal.task.Workers;
 import io.holdfast.lock.internal.time.Clocks;
 import io.holdfast.lock.spi.LockStore;
+import java.time.Duration;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
@@ -31,6 +33,12 @@ record Parts(
     Workers cleaners,
     Workers callbackThreads,
     AtomicBoolean closed) {
+
+  /** @throws IllegalArgumentException the client or its store does not support the options */
+  void checkOptions(LockOptions options) {
+    StoreTimeouts.check(options, Duration.ofNanos(storeTimeoutNanos));
+    store.checkOptions(options);
+  }
 
   /** @throws LockClientClosedException the client was closed */
   void requireOpen(String lockName) {

@@ -7,8 +7,8 @@ import java.util.concurrent.locks.Lock;
 
 /** What a thread can own: a lock, or several. */
 abstract class ThreadOwnable<L extends AnyLease> extends LockVerbs<L> {
-  ThreadOwnable(EngineClient client, LockOptions options) {
-    super(client, options);
+  ThreadOwnable(Leases leases, LockOptions options) {
+    super(leases, options);
   }
 
   /** Acquires the lock for the calling thread, without a lease; false if it is taken. */

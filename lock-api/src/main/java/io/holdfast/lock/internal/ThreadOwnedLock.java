@@ -19,7 +19,7 @@ final class ThreadOwnedLock implements Lock {
   @Override
   public void lock() {
     try {
-      acquireForSure(WaitMode.unlimitedAndUninterruptible(lock.client.parts.time()));
+      acquireForSure(WaitMode.unlimitedAndUninterruptible(lock.leases.parts.time()));
     } catch (InterruptedException e) {
       throw new AssertionError("An attempt that is not interruptible was interrupted", e);
     }
@@ -27,7 +27,7 @@ final class ThreadOwnedLock implements Lock {
 
   @Override
   public void lockInterruptibly() throws InterruptedException {
-    acquireForSure(WaitMode.unlimited(lock.client.parts.time()));
+    acquireForSure(WaitMode.unlimited(lock.leases.parts.time()));
   }
 
   private void acquireForSure(WaitMode mode) throws InterruptedException {
@@ -48,7 +48,7 @@ final class ThreadOwnedLock implements Lock {
   @Override
   public boolean tryLock(long time, TimeUnit unit) throws InterruptedException {
     Duration maxWait = Duration.ofNanos(unit.toNanos(time));
-    return lock.acquireForThread(WaitMode.upTo(maxWait, lock.client.parts.time()));
+    return lock.acquireForThread(WaitMode.upTo(maxWait, lock.leases.parts.time()));
   }
 
   @Override

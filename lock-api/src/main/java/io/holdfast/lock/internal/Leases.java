@@ -1,0 +1,107 @@
+package io.holdfast.lock.internal;
+
+import io.holdfast.lock.internal.event.Events;
+import io.holdfast.lock.internal.queue.Handle;
+import io.holdfast.lock.internal.queue.Hold;
+import io.holdfast.lock.internal.queue.WaitQueue;
+import io.holdfast.lock.spi.LockKey;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/** Makes the leases of a client, and finds those that a thread owns. */
+final class Leases {
+  final Parts parts;
+  final Settlement settlement;
+  final Questions questions;
+
+  Leases(Parts parts, Settlement settlement, Questions questions) {
+    this.parts = parts;
+    this.settlement = settlement;
+    this.questions = questions;
+  }
+
+  /**
+   * Acquires a lock.
+   *
+   * @param handOut converts a handle to what the caller gets
+   */
+  <T> Attempt.Outcome<T> acquire(Request request, Function<Handle, T> handOut)
+      throws InterruptedException {
+    Events.Acquiring acquiring = parts.events().acquiring(request.key().name());
+    Attempt.Outcome<T> outcome;
+    try {
+      outcome = new Attempt<>(parts, settlement, questions, request, handOut, acquiring).run();
+    } catch (Throwable e) {
+      acquiring.notAcquired(e);
+      throw e;
+    }
+    if (outcome instanceof Attempt.Taken) {
+      acquiring.notAcquired(null);
+    }
+    return outcome;
+  }
+
+  /** Makes a lease for the user. */
+  EngineLease lease(Handle handle) {
+    return watched(new EngineLease(this, handle));
+  }
+
+  /** Makes a lease of a permit for the user. */
+  EnginePermit permit(Handle handle) {
+    return watched(new EnginePermit(this, handle));
+  }
+
+  /** Begins to watch a new lease: it is found if its user drops it. */
+  private <T extends EngineLease> T watched(T lease) {
+    lease.handle.watch(lease, parts.droppedLeases().references);
+    lease.handle.hold().grant().beginMinHold();
+    return lease;
+  }
+
+  /** Registers a handle of {@code asLock()} with its thread; it has no lease. */
+  Handle threadOwned(Handle handle) {
+    parts.droppedLeases().watchThreadOf(handle);
+    handle.hold().markThreadOwned(handle);
+    handle.hold().grant().beginMinHold();
+    return handle;
+  }
+
+  boolean isHeldBy(LockKey key, Thread thread) {
+    Hold hold = ownedBy(key, thread);
+    return hold != null && hold.grant().stands();
+  }
+
+  /** Returns the hold of this lock that the thread owns, lost or not. */
+  @Nullable
+  Hold ownedBy(LockKey key, Thread thread) {
+    WaitQueue queue = parts.queues().find(key);
+    return queue == null ? null : queue.ownedBy(thread);
+  }
+
+  /**
+   * Returns the thread's latest open acquisition through {@code asLock()}. Allocates nothing, so
+   * that a thread can unlock even if the heap is full.
+   */
+  @Nullable
+  Handle lastThreadOwned(LockKey key, Thread thread) {
+    WaitQueue queue = parts.queues().find(key);
+    return queue == null ? null : queue.lastThreadOwned(thread);
+  }
+
+  /** Closes the thread's last acquisition through {@code asLock()}; false if it has none. */
+  boolean closeOfThread(LockKey key, Thread thread) {
+    Handle handle = lastThreadOwned(key, thread);
+    if (handle == null) {
+      return false;
+    }
+    Hold hold = handle.hold();
+    try {
+      settlement.close(handle);
+    } finally {
+      if (!hold.hasThreadOwned()) {
+        parts.droppedLeases().unwatchThreadOf(hold);
+      }
+    }
+    return true;
+  }
+}
