@@ -1,3 +1,5 @@
+import java.io.IOException;
+import java.lang.annotation.Annotation;
 import java.lang.module.ModuleDescriptor;
 import java.lang.module.ModuleDescriptor.Requires;
 import java.lang.module.ModuleFinder;
@@ -10,6 +12,8 @@ import java.lang.reflect.GenericDeclaration;
 import java.lang.reflect.Member;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
+import java.net.URL;
+import java.net.URLClassLoader;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -17,15 +21,17 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.function.Function;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * Writes the exported types of a module, nullness included, to its api.txt, or compares them with
- * it.
+ * Writes the types that users of an artifact can name, nullness included, to its api.txt, or
+ * compares them with it.
  *
- * <p>It loads them as a module, which proves that the descriptor resolves and that all types load.
+ * <p>Where there is a module descriptor, it loads them as a module, which proves that the descriptor
+ * resolves and that all types load; else from the class path, all packages.
  */
 final class ApiText {
   private ApiText() {}
@@ -35,9 +41,11 @@ final class ApiText {
     Path file = Path.of(args[1]);
     Path classes = Path.of(args[2]);
     boolean isModule = Files.exists(classes.resolve("module-info.class"));
-    String now = isModule ? describe(load(classes, args[3]), classes) : "";
+    String now = isModule
+        ? describe(load(classes, args[3]), classes)
+        : describeClassPath(classes, args[3]);
     String before = Files.exists(file) ? Files.readString(file) : "";
-    if (args[0].equals("update") && isModule) {
+    if (args[0].equals("update") && !now.isEmpty()) {
       Files.writeString(file, now);
     } else if (!now.equals(before)) {
       Path built = Files.writeString(classes.resolveSibling("api.txt"), now);
@@ -78,20 +86,54 @@ final class ApiText {
         ClassLoader.getSystemClassLoader());
   }
 
-  private static String describe(Module module, Path classes) throws Exception {
-    List<String> lines = new ArrayList<>(List.of("module " + module.getName()));
-    for (String exported : new TreeSet<>(module.getPackages())) {
-      if (!module.isExported(exported)) {
-        continue;
-      }
-      Class<?> info = Class.forName(module, exported + ".package-info");
+  private static String describe(Module module, Path classes) throws IOException {
+    Set<String> exported = new TreeSet<>(module.getPackages());
+    exported.removeIf(name -> !module.isExported(name));
+    return describe(
+        "module " + module.getName(), exported, name -> Class.forName(module, name), classes);
+  }
+
+  /** Returns nothing for an artifact without classes. */
+  private static String describeClassPath(Path classes, String classPath) throws IOException {
+    if (!Files.exists(classes.resolve("io"))) {
+      return "";
+    }
+    List<URL> urls = new ArrayList<>();
+    for (String entry : classPath.split(System.getProperty("path.separator"))) {
+      urls.add(Path.of(entry).toUri().toURL());
+    }
+    ClassLoader loader = new URLClassLoader(urls.toArray(URL[]::new));
+    Set<String> packages = new TreeSet<>();
+    try (Stream<Path> files = Files.walk(classes.resolve("io"))) {
+      files
+          .filter(file -> file.toString().endsWith(".class"))
+          .map(file -> classes.relativize(file.getParent()).toString().replace('/', '.'))
+          .forEach(packages::add);
+    }
+    return describe("class path", packages, name -> load(loader, name), classes);
+  }
+
+  private static Class<?> load(ClassLoader loader, String name) {
+    try {
+      return Class.forName(name, false, loader);
+    } catch (ClassNotFoundException e) {
+      return null;
+    }
+  }
+
+  private static String describe(
+      String title, Set<String> packages, Function<String, Class<?>> load, Path classes)
+      throws IOException {
+    List<String> lines = new ArrayList<>(List.of(title));
+    for (String exported : packages) {
+      Class<?> info = load.apply(exported + ".package-info");
       List<String> text = new ArrayList<>(
           List.of("", (info == null ? "" : annotations(info)) + "package " + exported));
       try (Stream<Path> files = Files.list(classes.resolve(exported.replace('.', '/')))) {
         files
             .map(file -> exported + "." + file.getFileName())
             .filter(file -> file.endsWith(".class"))
-            .map(file -> Class.forName(module, file.substring(0, file.lastIndexOf('.'))))
+            .map(file -> load.apply(file.substring(0, file.lastIndexOf('.'))))
             .filter(ApiText::isVisible)
             .sorted(Comparator.comparing(Class::getCanonicalName))
             .forEach(type -> {
@@ -148,9 +190,12 @@ final class ApiText {
   /** Returns a superclass that users cannot name: they see its members as those of the subclass. */
   private static Class<?> hiddenParent(Class<?> type) {
     Class<?> parent = type.getSuperclass();
-    return parent != null && parent.getModule() == type.getModule() && !isVisible(parent)
-        ? parent
-        : null;
+    return parent != null && isOfSameArtifact(parent, type) && !isVisible(parent) ? parent : null;
+  }
+
+  private static boolean isOfSameArtifact(Class<?> one, Class<?> other) {
+    return one.getModule() == other.getModule()
+        && one.getProtectionDomain().equals(other.getProtectionDomain());
   }
 
   private static Stream<String> members(Class<?> type) {
@@ -250,8 +295,16 @@ final class ApiText {
   }
 
   private static String annotations(AnnotatedElement element) {
-    Stream<String> all = Stream.of(element.getDeclaredAnnotations()).map(one -> one + " ");
+    Stream<String> all = Stream.of(element.getDeclaredAnnotations()).map(ApiText::annotation);
     return all.sorted().collect(Collectors.joining());
+  }
+
+  /** Returns an annotation with its values; those that tell Boot when to use a class have none. */
+  private static String annotation(Annotation annotation) {
+    String name = annotation.annotationType().getName();
+    boolean isCondition =
+        name.startsWith("org.springframework.boot.") || name.startsWith("io.holdfast.");
+    return (isCondition ? "@" + name : annotation) + " ";
   }
 
   /** Returns the parts between two texts; empty if there are no parts. */
