@@ -46,6 +46,9 @@ final class Structure {
     List<String> faults = new ArrayList<>(sourceFaults(Path.of(args[0])));
     Map<String, Set<String>> classes = references(Path.of(args[1]));
     Map<String, Set<String>> packages = between(classes, Structure::packageOf);
+    if (classes.isEmpty()) {
+      faults.add("jdeps saw no class that refers to another in " + args[1]);
+    }
     Set<String> exported = exported(Path.of(args[1]));
     packages.values().forEach(targets -> targets.removeAll(exported));
     for (Set<String> ring : knots(packages)) {
@@ -71,12 +74,18 @@ final class Structure {
           faults.add("%s has %s lines, more than %s".formatted(file, lines, LINES_MAX));
         }
         Path introduction = file.resolveSibling("package-info.java");
-        if (!file.endsWith("module-info.java") && !Files.exists(introduction)) {
-          faults.add(introduction + " is missing");
+        if (!file.endsWith("module-info.java") && !isIntroduction(introduction)) {
+          faults.add(introduction + " has no comment or no @NullMarked");
         }
       }
     }
     return faults;
+  }
+
+  private static boolean isIntroduction(Path file) throws IOException {
+    return Files.exists(file)
+        && Files.readString(file).startsWith("/**")
+        && Files.readString(file).contains("@NullMarked");
   }
 
   private static Set<String> exported(Path classes) throws IOException {

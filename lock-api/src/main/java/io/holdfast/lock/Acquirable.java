@@ -23,8 +23,6 @@ import java.util.Optional;
  *       nothing is held.
  * </ul>
  *
- * <p>Only the engine implements this; methods may be added.
- *
  * <p>Threads: safe for use by any number of threads, virtual threads included.
  *
  * @param <L> what its holder gets
@@ -60,11 +58,11 @@ public interface Acquirable<L extends AnyLease> {
 
   /**
    * Tries to acquire the lock, waiting at most {@code maxWait} for it to become free; zero or less
-   * tries once. Returns within {@code maxWait} plus about one store timeout, since the store's last
-   * answer may take that long; or plus two, if this call waited for the answer that another thread
-   * of this client was to get, and that thread ended without one, so that this call has to ask
-   * itself. An interrupt wins over a lease that is granted at the same moment: that lease is given
-   * back.
+   * tries once. Returns within {@code maxWait} plus about one store timeout for each name, since
+   * the store's last answer may take that long; or plus two, if this call waited for the answer
+   * that another thread of this client was to get, and that thread ended without one, so that this
+   * call has to ask itself. An interrupt wins over a lease that is granted at the same moment: that
+   * lease is given back.
    *
    * @return the lease, or empty if the lock stayed taken
    * @throws InterruptedException interrupted before or while waiting; nothing is held

@@ -9,8 +9,8 @@ import java.util.function.Consumer;
  *
  * <p>A lease is valid until its local deadline. The deadline is measured on the monotonic clock,
  * from before the request that got the lease was sent, and renewal moves it ahead. A lease cannot
- * stop a late write: a process that was paused past the deadline can still send one. Use its
- * fencing token or the store's guard against that.
+ * stop a late write: a process that was paused past the deadline can still send one. Its fencing
+ * token is against that.
  *
  * <p>A lease that becomes unreachable without {@code close()} is no longer renewed, and a warning
  * names it. Its {@link #onLost} listeners are dropped with it and are not called, even if they

@@ -40,6 +40,7 @@ public interface DistributedLock extends Acquirable<Lease> {
   String name();
 
   @Override
+  @CheckReturnValue
   DistributedLock with(LockOptions options);
 
   /**

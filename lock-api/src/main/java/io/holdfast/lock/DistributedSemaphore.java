@@ -12,9 +12,10 @@ import java.util.List;
  * token and permit. A crash gives a permit back within the lease's {@link AnyLease#crashBound()}.
  *
  * <p><b>Acquiring</b> takes one permit, each time: a semaphore is not reentrant, and its leases
- * belong to no thread, whatever {@link LockOptions#ownership()} says. A thread that has a permit
- * and asks for another gets another, or waits; if all permits are its own, it waits until another
- * thread closes one of their leases. A lost lease does not keep its thread from acquiring again.
+ * belong to no thread: its {@link #options()} have {@link Ownership#LEASE}, whatever was asked for.
+ * A thread that has a permit and asks for another gets another, or waits; if all permits are its
+ * own, it waits until another thread closes one of their leases. A lost lease does not keep its
+ * thread from acquiring again.
  *
  * <p>Every call asks the store, also one that does not wait: leases of one client are not shared or
  * handed on among its threads. A call that waits stands in the store's line with a place of its
@@ -42,6 +43,7 @@ public interface DistributedSemaphore extends Acquirable<PermitLease> {
   int permits();
 
   @Override
+  @CheckReturnValue
   DistributedSemaphore with(LockOptions options);
 
   /**

@@ -5,8 +5,8 @@ import java.util.concurrent.locks.Lock;
 
 /**
  * Several named locks that are acquired together. Whoever has it has the lock of each of the names,
- * and whoever has the lock of one of them keeps it taken. An instance is a cheap, stateless view of
- * names and options: get one wherever you need it.
+ * and whoever has the lock of one of them keeps it taken. One name is allowed, too, and is that
+ * lock. An instance is a cheap, stateless view of names and options: get one wherever you need it.
  *
  * <p><b>Acquiring</b> is all or nothing, one name after the other (a request each), in an order
  * that is the same for all clients, whatever order the names are passed in. So no two calls wait
@@ -35,6 +35,7 @@ public interface JointLock extends Acquirable<JointLease> {
   List<String> names();
 
   @Override
+  @CheckReturnValue
   JointLock with(LockOptions options);
 
   /**

@@ -1,11 +1,9 @@
 package io.holdfast.lock;
 
 /**
- * The right to a lock, until {@link #close()} or until it is lost. Each acquisition, nested ones
- * included, has its own handle.
- *
- * <p>Its fencing token makes late writes harmless: send {@link #token()} with every write, or use
- * the store's guard.
+ * The right to what one name stands for: a lock, or a permit of a semaphore ({@link PermitLease}).
+ * Its fencing token makes late writes harmless: send {@link #token()} with every write, or use the
+ * store's guard.
  */
 public interface Lease extends AnyLease {
 
@@ -14,9 +12,9 @@ public interface Lease extends AnyLease {
   String name();
 
   /**
-   * Returns the fencing token. It is higher than the token of every earlier acquisition of this
-   * name, except that nested acquisitions share one. It never changes and can be read after the
-   * lease has ended: the system that it is sent to is what refuses a stale token.
+   * Returns the fencing token. It is higher than the token of every earlier acquisition of the same
+   * lock or permit, except that nested acquisitions share one. It never changes and can be read
+   * after the lease has ended: the system that it is sent to is what refuses a stale token.
    */
   @CheckReturnValue
   long token();

@@ -115,7 +115,8 @@ public abstract class LockClientBuilder<B extends LockClientBuilder<B>> {
   }
 
   /**
-   * Connects to the store, checks it, and returns a client, which the caller must close.
+   * Connects to the store, checks it, and returns a client, which the caller must close. A subclass
+   * may say more of its type, and calls this.
    *
    * @throws IllegalArgumentException the default options' TTL is too short for the store timeout
    * @throws IllegalStateException the store cannot be used as it is (a missing table, an unknown

@@ -1,6 +1,6 @@
 package io.holdfast.lock;
 
-/** A client of a store that has semaphores as well as locks. */
+/** A client of a store that has semaphores as well as locks. {@link #list} lists locks only. */
 public interface SemaphoreClient extends LockClient {
 
   /**

@@ -17,7 +17,7 @@ public abstract class SemaphoreClientBuilder<B extends SemaphoreClientBuilder<B>
 
   @Override
   @CheckReturnValue
-  public SemaphoreClient build() {
+  public final SemaphoreClient build() {
     // The engine gives a store the client that it has the kinds for.
     return (SemaphoreClient) super.build();
   }

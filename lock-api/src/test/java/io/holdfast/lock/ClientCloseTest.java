@@ -438,7 +438,7 @@ class ClientCloseTest extends EngineTest {
     time.runDuring(() -> awaitDone(first));
   }
 
-  /** L-10.1: it may have failed for want of stack or memory. */
+  /** L-10.1: it may have failed for want of memory. */
   @Test
   void anotherCloseDoesWhatTheFirstCouldNot() {
     store.next(CLOSE, call -> {

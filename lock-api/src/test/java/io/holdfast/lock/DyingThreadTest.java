@@ -16,8 +16,8 @@ import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.Test;
 
 /**
- * Threads that leave a queue by an error: a full heap, a deep stack, {@code Thread.stop}. What they
- * had goes to the next, and what they wanted they don't get (L-6.6).
+ * Threads that leave a queue by an error: a full heap, {@code Thread.stop}. What they had goes to
+ * the next, and what they wanted they don't get (L-6.6).
  */
 class DyingThreadTest extends EngineTest {
   private static final class Death extends Error {

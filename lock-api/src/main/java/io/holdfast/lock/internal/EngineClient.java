@@ -36,7 +36,7 @@ class EngineClient implements LockClient, StoreEvents {
   /*
    * Overview.
    *
-   * Leases acquires a lock by an Attempt, on the caller's thread. The attempt gets a Handle of a Hold
+   * A lock is acquired by an Attempt, on the caller's thread. The attempt gets a Handle of a Hold
    * in a WaitQueue; the hold belongs to an ActiveGrant, which the Keeper renews. Settlement handles
    * every end of a lease. Questions makes the user's other requests to the store.
    *

@@ -9,7 +9,7 @@ import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.LockKey;
 import java.util.Optional;
 
-/** The name and options of a lock, bound to a leases. */
+/** The name and options of a lock, bound to a client's leases. */
 final class EngineLock extends ThreadOwnable<Lease> implements DistributedLock {
   private final LockKey key;
 

@@ -11,14 +11,14 @@ import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.PermitStore;
 import java.util.List;
 
-/** The name, number of permits and options of a semaphore, bound to a client. */
+/** The name, number of permits and options of a semaphore, bound to a client's leases. */
 final class EngineSemaphore extends LockVerbs<PermitLease> implements DistributedSemaphore {
   private final PermitStore store;
   private final LockKey key;
   private final int permits;
 
   EngineSemaphore(Leases leases, PermitStore store, LockKey key, int permits, LockOptions options) {
-    super(leases, options);
+    super(leases, options.withOwnership(Ownership.LEASE));
     this.store = store;
     this.key = key;
     this.permits = permits;
@@ -47,10 +47,8 @@ final class EngineSemaphore extends LockVerbs<PermitLease> implements Distribute
 
   @Override
   Outcome<PermitLease> acquire(WaitMode mode) throws InterruptedException {
-    // A permit belongs to no thread.
-    LockOptions ofLeases = options.withOwnership(Ownership.LEASE);
     return leases.acquire(
-        new Request(key, new Claim.Permit(permits), ofLeases, mode), leases::permit);
+        new Request(key, new Claim.Permit(permits), options, mode), leases::permit);
   }
 
   @Override

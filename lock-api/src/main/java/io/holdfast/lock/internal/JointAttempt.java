@@ -168,8 +168,7 @@ final class JointAttempt<T> extends Task {
     if (!mode.stillWaits(leases.parts.time())) {
       throw new LockStoreException(
           name,
-          "Lock '" + name + "' was lost while others were acquired with it, and no time is left to"
-              + " ask again",
+          "Lock '" + name + "' was lost before all were acquired, and no time is left to ask again",
           null);
     }
   }

@@ -17,6 +17,7 @@ import io.holdfast.lock.spi.PermitStore;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoredHolder;
 import io.holdfast.lock.spi.StoredLock;
+import io.holdfast.lock.spi.StoredPermit;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -113,20 +114,19 @@ final class Questions {
 
   Optional<LockHolder> inspect(LockKey key) {
     return ask(key, () -> parts.store().inspect(key))
-        .map(holder -> Holder.of(key, holder, 0, OptionalInt.empty()));
+        .map(holder -> Holder.of(key, holder, OptionalInt.empty()));
   }
 
   List<PermitHolder> holders(PermitStore store, LockKey key) {
     return ask(key, () -> store.holders(key)).stream()
-        .<PermitHolder>map(
-            held -> Holder.of(key, held.holder(), held.permit(), OptionalInt.empty()))
+        .<PermitHolder>map(held -> Permit.of(key, held))
         .toList();
   }
 
   boolean forceRelease(LockKey key, long token) {
     if (token <= 0) {
       throw new IllegalArgumentException(
-          "A token is positive, this one is " + token + ": take it from inspect() or holders()");
+          "A token is positive, this one is " + token + ": take that of a holder");
     }
     long grantNumber = Token.grantNumber(token);
     boolean released = ask(key, () -> parts.store().forceRelease(key, grantNumber));
@@ -160,7 +160,7 @@ final class Questions {
     }
     List<HeldLock> held = new ArrayList<>(stored.size());
     for (StoredLock lock : stored) {
-      held.add(Holder.of(lock.key(), lock.holder(), 0, lock.waiting()));
+      held.add(Holder.of(lock.key(), lock.holder(), lock.waiting()));
     }
     held.sort(Comparator.comparing(HeldLock::name));
     return held;
@@ -175,27 +175,48 @@ final class Questions {
     }
   }
 
-  /** A holder, with its permit or the number of waiters where that was asked for. */
+  /** A holder, with the number of waiters where that was asked for. */
   private record Holder(
+      String name,
+      long token,
+      String description,
+      Instant since,
+      Duration remaining,
+      boolean isReleased,
+      OptionalInt waiting)
+      implements HeldLock {
+    static HeldLock of(LockKey key, StoredHolder holder, OptionalInt waiting) {
+      return new Holder(
+          key.name(),
+          Token.of(holder.number(), 0),
+          holder.description(),
+          holder.since(),
+          holder.remaining(),
+          holder.released(),
+          waiting);
+    }
+  }
+
+  /** The holder of a permit. */
+  private record Permit(
       String name,
       long token,
       int permit,
       String description,
       Instant since,
       Duration remaining,
-      boolean isReleased,
-      OptionalInt waiting)
-      implements HeldLock, PermitHolder {
-    static Holder of(LockKey key, StoredHolder holder, int permit, OptionalInt waiting) {
-      return new Holder(
+      boolean isReleased)
+      implements PermitHolder {
+    static PermitHolder of(LockKey key, StoredPermit held) {
+      StoredHolder holder = held.holder();
+      return new Permit(
           key.name(),
           Token.of(holder.number(), 0),
-          permit,
+          held.permit(),
           holder.description(),
           holder.since(),
           holder.remaining(),
-          holder.released(),
-          waiting);
+          holder.released());
     }
   }
 }

@@ -127,6 +127,7 @@ final class Settlement implements ActiveGrant.Observer {
 
   /** Releases a hold that its closing thread could not release; goes on where that one failed. */
   void release(Hold hold) {
+    hold.wakeSuccessor();
     // This can be another hold of the grant: the next one, if a hand-off was cut short.
     Hold unfinished = hold.queue().unfinishedRelease(hold.grant());
     if (unfinished != null && unfinished.reserveRelease()) {
@@ -270,7 +271,7 @@ final class Settlement implements ActiveGrant.Observer {
   }
 
   private void settle(WaitQueue queue, ActiveGrant grant) {
-    Hold.Dropped dropped;
+    WaitQueue.Dropped dropped;
     while ((dropped = queue.takeDropped(grant)) != null) {
       settleDropped(queue, dropped);
     }
@@ -294,7 +295,7 @@ final class Settlement implements ActiveGrant.Observer {
     }
   }
 
-  private void settleDropped(WaitQueue queue, Hold.Dropped dropped) {
+  private void settleDropped(WaitQueue queue, WaitQueue.Dropped dropped) {
     Hold hold = dropped.hold();
     if (dropped.last()) {
       hold.grant().schedule().stop();

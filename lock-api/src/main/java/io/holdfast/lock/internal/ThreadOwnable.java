@@ -17,7 +17,7 @@ abstract class ThreadOwnable<L extends AnyLease> extends LockVerbs<L> {
   /** Releases what the calling thread last acquired without a lease; false if there is nothing. */
   abstract boolean releaseForThread();
 
-  /** See {@code DistributedLock.asLock()}. */
+  /** See {@code DistributedLock.asLock()} and {@code JointLock.asLock()}. */
   public final Lock asLock() {
     if (options.ownership() != Ownership.THREAD) {
       throw new IllegalStateException(

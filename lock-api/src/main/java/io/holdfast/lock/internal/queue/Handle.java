@@ -67,7 +67,10 @@ public final class Handle {
     return closed;
   }
 
-  /** Closes this handle, under the queue's mutex; {@code finalState} as in {@link Hold#remove}. */
+  /**
+   * Closes this handle, under the queue's mutex; {@code finalState} null: it shows the state of its
+   * grant.
+   */
   void close(@Nullable LeaseState finalState) {
     end = finalState;
     closed = true;

@@ -51,15 +51,6 @@ public final class Hold extends Task implements HeldLease {
    * that has lost the lock. It leaves a LossNotice, from which listeners are told later.
    */
 
-  /**
-   * A handle that its user dropped, and that is closed now.
-   *
-   * @param hold the handle's hold
-   * @param last whether this was the hold's last handle
-   * @param isOver whether the hold is over: the caller must call {@link WaitQueues#endUse}
-   */
-  public record Dropped(Hold hold, boolean last, boolean isOver) {}
-
   private final WaitQueue queue;
   private final ActiveGrant grant;
   final int handOffs;
@@ -84,10 +75,10 @@ public final class Hold extends Task implements HeldLease {
   private int openGuards;
 
   /**
-   * The waiter that it was handed on to, until it is woken. Also read without the mutex, by the
-   * thread that closed this hold.
+   * The waiter that it was handed on to, until it is woken. Not guarded by the mutex but written
+   * under it, by the thread that closes this hold.
    */
-  private @Nullable Waiter handedOnTo;
+  private volatile @Nullable Waiter handedOnTo;
 
   /** Whether its last handle was dropped without being closed: it then ends with its TTL. */
   private boolean leaked;
@@ -302,13 +293,18 @@ public final class Hold extends Task implements HeldLease {
     synchronized (queue) {
       closing = closeHere(handle, thread, handOff, nowNanos);
     }
+    wakeSuccessor();
+    return closing;
+  }
+
+  /** Wakes the thread that it was handed on to, unless that was done. */
+  public void wakeSuccessor() {
     Waiter next = handedOnTo;
-    if (closing == Closing.HANDED_ON && next != null) {
-      handedOnTo = null;
+    if (next != null) {
       // Without the mutex, since the thread that wakes up needs it at once.
       next.wake();
+      handedOnTo = null;
     }
-    return closing;
   }
 
   private Closing closeHere(Handle handle, Thread thread, HandOff handOff, long nowNanos) {
@@ -319,6 +315,10 @@ public final class Hold extends Task implements HeldLease {
     if (loss != null) {
       remove(handle, LeaseState.LOST);
       return unlistIfOver() ? Closing.LOST_AND_OVER : Closing.LOST;
+    }
+    if (queue.current() != this) {
+      // The release has begun.
+      return Closing.CLOSED_BEFORE;
     }
     if (openHandles.size() > 1) {
       remove(handle, LeaseState.RELEASED);
@@ -372,13 +372,12 @@ public final class Hold extends Task implements HeldLease {
   }
 
   /** Closes one of its handles that its user dropped; null if there is none. */
-  @Nullable
-  Dropped takeDropped() {
+  WaitQueue.@Nullable Dropped takeDropped() {
     for (Handle handle : openHandles) {
       if (handle.isDropped()) {
         boolean lastHandle = openHandles.size() == 1;
         boolean isOver = lastHandle && loss != null && untold == null;
-        Dropped dropped = new Dropped(this, lastHandle, isOver);
+        WaitQueue.Dropped dropped = new WaitQueue.Dropped(this, lastHandle, isOver);
         leaked = lastHandle;
         remove(handle, null);
         if (lastHandle) {

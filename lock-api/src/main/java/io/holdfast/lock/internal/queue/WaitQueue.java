@@ -272,8 +272,17 @@ public final class WaitQueue {
     return hold == null ? null : hold.untold();
   }
 
+  /**
+   * A handle that its user dropped, and that is closed now.
+   *
+   * @param hold the handle's hold
+   * @param last whether this was the hold's last handle
+   * @param isOver whether the hold is over: the caller must call {@link WaitQueues#endUse}
+   */
+  public record Dropped(Hold hold, boolean last, boolean isOver) {}
+
   /** Closes one of this grant's handles that its user dropped; null if there is none. */
-  public synchronized Hold.@Nullable Dropped takeDropped(ActiveGrant grant) {
+  public synchronized @Nullable Dropped takeDropped(ActiveGrant grant) {
     bookIfLost();
     Hold hold = holdOf(grant);
     return hold == null ? null : hold.takeDropped();

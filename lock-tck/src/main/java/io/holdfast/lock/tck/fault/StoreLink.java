@@ -39,7 +39,9 @@ public final class StoreLink extends FaultLink implements Link {
 
   /** Returns the store as seen through this link; its calls end after {@code storeTimeout}. */
   public LockStore through(LockStore store, Duration storeTimeout) {
-    return new LinkedStore(store, storeTimeout.toNanos());
+    return store instanceof PermitStore permits
+        ? new LinkedPermitStore(permits, storeTimeout.toNanos())
+        : new LinkedStore(store, storeTimeout.toNanos());
   }
 
   @Override
@@ -110,8 +112,8 @@ public final class StoreLink extends FaultLink implements Link {
     }
   }
 
-  /** The store as the client sees it; asked about permits only if it has them. */
-  private final class LinkedStore implements PermitStore {
+  /** The store as the client sees it. */
+  private class LinkedStore implements LockStore {
     private final LockStore store;
     private final long timeoutNanos;
 
@@ -120,7 +122,7 @@ public final class StoreLink extends FaultLink implements Link {
       this.timeoutNanos = timeoutNanos;
     }
 
-    private <T> T call(Request<T> request) throws StoreException {
+    final <T> T call(Request<T> request) throws StoreException {
       long sentNanos = System.nanoTime();
       Exchange<T> exchange = new Exchange<>();
       boolean direct;
@@ -281,11 +283,6 @@ public final class StoreLink extends FaultLink implements Link {
     }
 
     @Override
-    public List<StoredPermit> holders(LockKey key) throws StoreException {
-      return call(() -> ((PermitStore) store).holders(key));
-    }
-
-    @Override
     public List<StoredLock> list(LockKind kind, String namePrefix, int limit)
         throws StoreException {
       return call(() -> store.list(kind, namePrefix, limit));
@@ -326,6 +323,21 @@ public final class StoreLink extends FaultLink implements Link {
           return true;
         });
       }
+    }
+  }
+
+  /** The store as the client sees it, if it has semaphores. */
+  private final class LinkedPermitStore extends LinkedStore implements PermitStore {
+    private final PermitStore permits;
+
+    LinkedPermitStore(PermitStore store, long timeoutNanos) {
+      super(store, timeoutNanos);
+      this.permits = store;
+    }
+
+    @Override
+    public List<StoredPermit> holders(LockKey key) throws StoreException {
+      return call(() -> permits.holders(key));
     }
   }
 }

@@ -7,13 +7,11 @@ import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.LockKind;
 import io.holdfast.lock.spi.LockStore;
-import io.holdfast.lock.spi.PermitStore;
 import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.Renewal;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoredHolder;
 import io.holdfast.lock.spi.StoredLock;
-import io.holdfast.lock.spi.StoredPermit;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -29,7 +27,7 @@ import org.jspecify.annotations.Nullable;
  * A store that passes calls on, counts renewals, and loses what a test wants to be lost. Asked
  * about permits only if the real store has them.
  */
-final class RecordingStore implements PermitStore {
+final class RecordingStore implements LockStore {
   private final LockStore store;
 
   /** The owner ids of grants that were released. */
@@ -166,11 +164,6 @@ final class RecordingStore implements PermitStore {
   @Override
   public Optional<StoredHolder> inspect(LockKey key) throws StoreException {
     return store.inspect(key);
-  }
-
-  @Override
-  public List<StoredPermit> holders(LockKey key) throws StoreException {
-    return ((PermitStore) store).holders(key);
   }
 
   @Override
