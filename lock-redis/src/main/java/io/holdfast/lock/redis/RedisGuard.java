@@ -3,12 +3,14 @@ package io.holdfast.lock.redis;
 import io.holdfast.lock.Lease;
 import io.holdfast.lock.LockLostException;
 import io.holdfast.lock.LockStoreException;
-import io.holdfast.lock.spi.Claim;
+import io.holdfast.lock.redis.quorum.QuorumGrant;
+import io.holdfast.lock.redis.server.Failures;
+import io.holdfast.lock.redis.server.Scripts;
+import io.holdfast.lock.redis.store.RedisGrant;
 import io.holdfast.lock.spi.LeaseGuard;
 import io.holdfast.lock.spi.StoreException;
 import java.util.List;
 import java.util.Objects;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.exceptions.JedisDataException;
 import redis.clients.jedis.util.SafeEncoder;
@@ -114,18 +116,10 @@ public final class RedisGuard {
 
   private @Nullable Object run(Scripts scripts, List<String> keys, List<String> arguments) {
     try (LeaseGuard<RedisGrant> guard = open()) {
-      Claim claim = guard.grant().claim();
-      RedisStore store = guard.grant().store();
-      String lock = Keys.of(store.prefix, claim.key());
-      store.server.primaries.checkTogether(lock, keys);
-      Call call = new Call(
-          scripts.of(claim.key().kind()),
-          Stream.concat(Stream.of(lock), keys.stream()).toList(),
-          Stream.concat(Stream.of(claim.ownerId()), arguments.stream()).toList(),
-          false,
-          null);
+      RedisGrant grant = guard.grant();
       try {
-        return SafeEncoder.encodeObject(store.server.run(call, Server.Mode.ONCE).reply());
+        return SafeEncoder.encodeObject(
+            grant.store().runGuarded(grant.claim(), scripts, keys, arguments));
       } catch (StoreException e) {
         if (e.getCause() instanceof JedisDataException answer && Failures.isOfALostLease(answer)) {
           throw guard.lost();

@@ -3,6 +3,13 @@ package io.holdfast.lock.redis;
 import io.holdfast.lock.LockClientBuilder;
 import io.holdfast.lock.LockStoreException;
 import io.holdfast.lock.SemaphoreClientBuilder;
+import io.holdfast.lock.redis.quorum.QuorumStore;
+import io.holdfast.lock.redis.server.ClusterPrimaries;
+import io.holdfast.lock.redis.server.JedisProviders;
+import io.holdfast.lock.redis.server.Keys;
+import io.holdfast.lock.redis.server.Primaries;
+import io.holdfast.lock.redis.server.Replicas;
+import io.holdfast.lock.redis.store.RedisStore;
 import io.holdfast.lock.spi.LockStore;
 import io.holdfast.lock.spi.PermitStore;
 import io.holdfast.lock.spi.StoreException;
@@ -189,7 +196,7 @@ public final class RedisLocks {
      */
     @Override
     protected LockStore openStore(StoreSettings settings) throws StoreException {
-      JedisProviders.checkVersion(JedisProviders.version());
+      JedisProviders.checkVersion();
       return QuorumStore.open(pools, prefix, numbersKept, settings);
     }
   }
@@ -266,7 +273,7 @@ public final class RedisLocks {
      */
     @Override
     protected PermitStore openStore(StoreSettings settings) throws StoreException {
-      JedisProviders.checkVersion(JedisProviders.version());
+      JedisProviders.checkVersion();
       if (replicas != null) {
         replicas.check(settings.storeTimeout());
       }

@@ -4,7 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.holdfast.lock.Lease;
 import io.holdfast.lock.LockClient;
-import io.holdfast.lock.spi.Deadline;
+import io.holdfast.lock.redis.server.MovableTime;
+import io.holdfast.lock.redis.server.OwnConnection;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockStore;
 import io.holdfast.lock.spi.ReleaseOutcome;
@@ -206,18 +207,6 @@ class AddressMoveTest {
   }
 
   @Test
-  void aConnectionOfOurOwnIsUsedForAMinuteAndNoLonger() throws Exception {
-    MovableTime time = new MovableTime();
-    try (OwnConnection own = new OwnConnection(redis.getPool(), time)) {
-      long first = own.use(deadline(), AddressMoveTest::id);
-      time.advance(OwnConnection.AGE_MAX.minusSeconds(10));
-      assertThat(own.<Long>use(deadline(), AddressMoveTest::id)).isEqualTo(first);
-      time.advance(Duration.ofSeconds(11));
-      assertThat(own.<Long>use(deadline(), AddressMoveTest::id)).isNotEqualTo(first);
-    }
-  }
-
-  @Test
   void whoWaitsHearsFromWhereTheAddressLeadsWithinAMinute() throws Exception {
     MovableTime time = new MovableTime();
     StoreSettings settings =
@@ -262,15 +251,6 @@ class AddressMoveTest {
     redis.getPool().clear();
     connections(2).forEach(Connection::close);
     move();
-  }
-
-  private static Deadline deadline() {
-    return Server.deadlineAfter(Stores.STORE_TIMEOUT);
-  }
-
-  private static long id(Connection connection) {
-    connection.sendCommand(Protocol.Command.CLIENT, "ID");
-    return connection.getIntegerReply();
   }
 
   private Grant grant() throws Exception {

@@ -7,14 +7,14 @@ import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.HostAndPort;
 
 /** Connections to a server that fails when it is told to. */
-final class FailingPool extends ConnectionPool {
+public final class FailingPool extends ConnectionPool {
   private volatile Runnable beforeEach = () -> {};
 
-  FailingPool(HostAndPort address) {
+  public FailingPool(HostAndPort address) {
     super(address, DefaultJedisClientConfig.builder().build());
   }
 
-  void beforeEach(Runnable task) {
+  public void beforeEach(Runnable task) {
     beforeEach = task;
   }
 

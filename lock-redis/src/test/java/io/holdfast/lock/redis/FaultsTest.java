@@ -30,14 +30,12 @@ import java.util.concurrent.Callable;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import redis.clients.jedis.Connection;
 import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.Protocol;
 import redis.clients.jedis.RedisClient;
-import redis.clients.jedis.exceptions.JedisDataException;
 
 /** Failures of servers, of connections and of the pool. */
 class FaultsTest {
@@ -252,39 +250,6 @@ class FaultsTest {
       assertThatExceptionOfType(LockStoreException.class)
           .isThrownBy(() -> RedisLocks.builder(redis).build().close());
     }
-  }
-
-  @ParameterizedTest
-  @CsvSource(
-      delimiter = ';',
-      value = {
-        "LOADING Redis is loading the dataset in memory; false",
-        "READONLY You can't write against a read only replica. script: abc, on @user_script:3.; false",
-        "OOM command not allowed when used memory > 'maxmemory'. script: abc; false",
-        "NOPERM User x has no permissions to run the 'evalsha' command; false",
-        "CLUSTERDOWN The cluster is down; false",
-        "TRYAGAIN Multiple keys request during rehashing of slot; false",
-        "NOPERM ACL failure in script: No permissions script: abc, on @user_script:9.; true",
-        "WRONGTYPE Operation against a key holding the wrong kind script: abc; true",
-        "ERR something script: abc, on @user_script:9.; true"
-      })
-  void anErrorFromTheMiddleOfAScriptMayHaveChangedSomething(String error, boolean mayHave) {
-    assertThat(Failures.answered(new JedisDataException(error)).mayHaveHappened())
-        .isEqualTo(mayHave);
-  }
-
-  @ParameterizedTest
-  @CsvSource(
-      delimiter = ';',
-      value = {
-        "MISCONF Redis is configured to save RDB snapshots; can't save its data",
-        "MISCONF Errors writing to the AOF file: No space left on device; can't save its data",
-        "NOREPLICAS Not enough good replicas to write. script: abc; min-replicas-to-write"
-      })
-  void aServerThatTakesNoWritesSaysWhyInPlainWords(String error, String words) {
-    assertThat(Failures.answered(new JedisDataException(error)))
-        .hasMessageContaining(error)
-        .hasMessageContaining(words);
   }
 
   @Tag("each-jedis")

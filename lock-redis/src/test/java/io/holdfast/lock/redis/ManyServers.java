@@ -20,7 +20,7 @@ import redis.clients.jedis.HostAndPort;
  * Servers that know each other by 127.0.0.1, in one container: at ports that are the same inside
  * and outside, so that what they say of each other is true for a client outside as well.
  */
-final class ManyServers implements AutoCloseable {
+public final class ManyServers implements AutoCloseable {
   private static final String LOOPBACK = "127.0.0.1";
   private static final Duration STARTUP_MAX = Duration.ofMinutes(1);
 
@@ -131,12 +131,12 @@ final class ManyServers implements AutoCloseable {
   }
 
   /** Servers that know nothing of each other; what they confirmed outlives them. */
-  static ManyServers independent(String image, int count) throws Exception {
+  public static ManyServers independent(String image, int count) throws Exception {
     return independent(image, count, DURABLE);
   }
 
   /** Servers that know nothing of each other. */
-  static ManyServers independent(String image, int count, String options) throws Exception {
+  public static ManyServers independent(String image, int count, String options) throws Exception {
     ManyServers servers = new ManyServers(image, count);
     for (int i = 0; i < count; i++) {
       servers.startServer("redis-server", i, options);
@@ -181,7 +181,7 @@ final class ManyServers implements AutoCloseable {
   }
 
   /** Starts a server again, as it was started before, with what it has on disk. */
-  void restart(int index) throws Exception {
+  public void restart(int index) throws Exception {
     start(index, starts.get(index));
     awaitPong(index);
   }
@@ -198,11 +198,11 @@ final class ManyServers implements AutoCloseable {
     run("mkdir -p server-" + index + " && " + command);
   }
 
-  HostAndPort address(int index) {
+  public HostAndPort address(int index) {
     return new HostAndPort(LOOPBACK, ports.get(index));
   }
 
-  boolean isRunning(int index) throws Exception {
+  public boolean isRunning(int index) throws Exception {
     return container
         .execInContainer("redis-cli", "-p", String.valueOf(ports.get(index)), "ping")
         .getStdout()
@@ -210,17 +210,17 @@ final class ManyServers implements AutoCloseable {
   }
 
   /** Ends a server with no time to prepare. */
-  void kill(int index) throws Exception {
+  public void kill(int index) throws Exception {
     run("kill -9 $(cat server-" + index + "/pid)");
     awaitOutput("redis-cli -p " + ports.get(index) + " ping 2>&1", "refused");
   }
 
   /** Has a server do nothing, and lose nothing, until it goes on. */
-  void pause(int index) throws Exception {
+  public void pause(int index) throws Exception {
     run("kill -STOP $(cat server-" + index + "/pid)");
   }
 
-  void goOn(int index) throws Exception {
+  public void goOn(int index) throws Exception {
     run("kill -CONT $(cat server-" + index + "/pid)");
   }
 

@@ -12,12 +12,12 @@ import redis.clients.jedis.HostAndPort;
 /**
  * A server in a container of its own, at a port that it keeps when it is killed and started again.
  */
-final class RedisContainer implements AutoCloseable {
-  static final String REDIS = "redis:8.0";
-  static final String VALKEY = "valkey/valkey:8.1";
+public final class RedisContainer implements AutoCloseable {
+  public static final String REDIS = "redis:8.0";
+  public static final String VALKEY = "valkey/valkey:8.1";
 
   /** See {@link ManyServers#DURABLE}. */
-  static final String[] DURABLE = ManyServers.DURABLE.split(" ");
+  public static final String[] DURABLE = ManyServers.DURABLE.split(" ");
 
   private static final int PORT = 6379;
   private static final Duration STARTUP_MAX = Duration.ofMinutes(1);
@@ -39,13 +39,13 @@ final class RedisContainer implements AutoCloseable {
     container.setPortBindings(List.of(port + ":" + PORT));
   }
 
-  static RedisContainer start(String image, String... options) {
+  public static RedisContainer start(String image, String... options) {
     RedisContainer started = new RedisContainer(image, options);
     started.container.start();
     return started;
   }
 
-  HostAndPort address() {
+  public HostAndPort address() {
     return new HostAndPort(container.getHost(), port);
   }
 

@@ -1,59 +1,60 @@
 package io.holdfast.lock.redis;
 
+import io.holdfast.lock.redis.server.Keys;
 import io.holdfast.lock.spi.LockKey;
 import java.time.Duration;
 import redis.clients.jedis.UnifiedJedis;
 
 /** A lock as a server has it, described in key.lua; and changes that tests make to it. */
-final class Stored {
+public final class Stored {
   private Stored() {}
 
-  static String keyOf(LockKey lock) {
+  public static String keyOf(LockKey lock) {
     return Keys.of(RedisLocks.DEFAULT_PREFIX, lock);
   }
 
-  static String keyOf(String name) {
+  public static String keyOf(String name) {
     return keyOf(Stores.key(name));
   }
 
   /** The last grant; empty: none is known. */
-  static String grant(UnifiedJedis redis, String key) {
+  public static String grant(UnifiedJedis redis, String key) {
     String grant = redis.lindex(key, 0);
     return grant == null ? "" : grant;
   }
 
   /** Whether somebody has the lock, or a minimum hold keeps it. */
-  static boolean isTaken(UnifiedJedis redis, String key) {
+  public static boolean isTaken(UnifiedJedis redis, String key) {
     String grant = grant(redis, key);
     return !grant.isEmpty() && !grant.startsWith("-") && leftMillis(redis, key) > 0;
   }
 
-  static long number(UnifiedJedis redis, String key) {
+  public static long number(UnifiedJedis redis, String key) {
     return Long.parseLong(grant(redis, key).split("\\|", -1)[2]);
   }
 
   /** The time that the grant still stands. */
-  static long leftMillis(UnifiedJedis redis, String key) {
+  public static long leftMillis(UnifiedJedis redis, String key) {
     return redis.pttl(key) - RedisLocks.NUMBERS_KEPT.toMillis();
   }
 
-  static void setLeft(UnifiedJedis redis, String key, Duration left) {
+  public static void setLeft(UnifiedJedis redis, String key, Duration left) {
     redis.pexpire(key, left.plus(RedisLocks.NUMBERS_KEPT).toMillis());
   }
 
   /** The grant's time is over, which nobody is told. */
-  static void lapse(UnifiedJedis redis, String key) {
+  public static void lapse(UnifiedJedis redis, String key) {
     // At zero, the last millisecond has begun.
     setLeft(redis, key, Duration.ofMillis(-1));
   }
 
   /** The number of waiters in line, dead or alive. */
-  static long waiting(UnifiedJedis redis, String key) {
+  public static long waiting(UnifiedJedis redis, String key) {
     return Math.max(0, redis.llen(key) - 1);
   }
 
   /** As if the lock had been had under that number, and were free. */
-  static void setNumber(UnifiedJedis redis, String key, long number) {
+  public static void setNumber(UnifiedJedis redis, String key, long number) {
     redis.del(key);
     redis.rpush(key, "-|f|" + number + '|' + RedisLocks.NUMBERS_KEPT.toMillis() + '|');
     lapse(redis, key);

@@ -19,22 +19,25 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import redis.clients.jedis.CommandArguments;
+import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.Protocol;
 import redis.clients.jedis.RedisClient;
 import redis.clients.jedis.UnifiedJedis;
 
 /** Helpers that tests of the store share. */
-final class Stores {
-  static final Duration STORE_TIMEOUT = Duration.ofSeconds(10);
-  static final Duration TTL = Duration.ofSeconds(30);
+public final class Stores {
+  public static final String PREFIX = RedisLocks.DEFAULT_PREFIX;
+  public static final Duration NUMBERS_KEPT = RedisLocks.NUMBERS_KEPT;
+  public static final Duration STORE_TIMEOUT = Duration.ofSeconds(10);
+  public static final Duration TTL = Duration.ofSeconds(30);
 
   /** A TTL for tests that take so many locks that the first would end before the last is taken. */
-  static final Duration LONG_TTL = Duration.ofMinutes(10);
+  public static final Duration LONG_TTL = Duration.ofMinutes(10);
 
   /** The longest that a test waits for something that must happen; it should take far less. */
-  static final Duration PATIENCE = Duration.ofSeconds(40);
+  public static final Duration PATIENCE = Duration.ofSeconds(40);
 
-  static final StoreEvents NO_EVENTS = new StoreEvents() {
+  public static final StoreEvents NO_EVENTS = new StoreEvents() {
     @Override
     public void suspended(Grant grant) {}
 
@@ -45,39 +48,55 @@ final class Stores {
   private Stores() {}
 
   /** A server for the tests of one class after the other, without persistence. */
-  static final class Shared {
-    static final RedisContainer SERVER =
+  public static final class Shared {
+    public static final RedisContainer SERVER =
         RedisContainer.start(RedisContainer.REDIS, "--save", "", "--appendonly", "no");
 
     private Shared() {}
   }
 
-  static RedisClient client() {
+  public static RedisClient client() {
     return RedisAccess.client(Shared.SERVER.address(), 8);
   }
 
-  static PermitStore open(RedisClient client) throws StoreException {
+  public static RedisClient client(HostAndPort address, int poolSize) {
+    return RedisAccess.client(address, poolSize);
+  }
+
+  public static PermitStore open(RedisClient client) throws StoreException {
     return RedisLocks.builder(client).openStore(settings());
   }
 
-  static StoreSettings settings() {
+  /** Opens the store that a builder builds on, from packages that may not. */
+  public static PermitStore open(RedisLocks.Builder builder, StoreSettings settings)
+      throws StoreException {
+    return builder.openStore(settings);
+  }
+
+  /** As for one server. */
+  public static LockStore open(RedisLocks.QuorumBuilder builder, StoreSettings settings)
+      throws StoreException {
+    return builder.openStore(settings);
+  }
+
+  public static StoreSettings settings() {
     return new StoreSettings("test", STORE_TIMEOUT, TimeSource.system(), NO_EVENTS);
   }
 
-  static LockKey key(String name) {
+  public static LockKey key(String name) {
     return new LockKey(LockKind.MUTEX, name);
   }
 
   /** A name that no other test has. */
-  static LockKey freshKey() {
+  public static LockKey freshKey() {
     return key("test/" + UUID.randomUUID());
   }
 
-  static Claim claim(LockKey key) {
+  public static Claim claim(LockKey key) {
     return claim(key, TTL);
   }
 
-  static Claim claim(LockKey key, Duration ttl) {
+  public static Claim claim(LockKey key, Duration ttl) {
     return new Claim(
         key,
         Claim.EXCLUSIVE,
@@ -88,8 +107,8 @@ final class Stores {
   }
 
   /** A claim that stands in line, and what woke it. */
-  record Waiter(Claim claim, Ticket ticket, Semaphore woken) {
-    static Waiter join(LockStore store, LockKey key) throws StoreException {
+  public record Waiter(Claim claim, Ticket ticket, Semaphore woken) {
+    public static Waiter join(LockStore store, LockKey key) throws StoreException {
       Claim claim = Stores.claim(key);
       Semaphore woken = new Semaphore(0);
       Acquisition.Queued queued = (Acquisition.Queued) store.acquireOrQueue(claim, woken::release);
@@ -99,7 +118,7 @@ final class Stores {
     /**
      * Waits until it hears: a waiter that begins to hear is woken once, polls, and keeps its place.
      */
-    void awaitHearing() throws Exception {
+    public void awaitHearing() throws Exception {
       await("hears", () -> woken.drainPermits() > 0);
       if (!(ticket.poll() instanceof Ticket.Waiting)) {
         throw new AssertionError("It waits no longer");
@@ -107,14 +126,14 @@ final class Stores {
     }
 
     /** Waits until it is told of its turn, or to poll. */
-    void awaitCall() throws InterruptedException {
+    public void awaitCall() throws InterruptedException {
       if (!woken.tryAcquire(PATIENCE.toSeconds(), TimeUnit.SECONDS)) {
         throw new AssertionError("It was not told within " + PATIENCE);
       }
     }
 
     /** Polls as the engine does, until it is granted. */
-    Grant awaitGrant() throws Exception {
+    public Grant awaitGrant() throws Exception {
       Grant[] grant = new Grant[1];
       await("granted", () -> {
         if (ticket.poll() instanceof Ticket.Granted granted) {
@@ -130,7 +149,7 @@ final class Stores {
    * A user with the password "secret" who may do what locks need, as in docs/backends/redis.md, and
    * no more.
    */
-  static void allow(UnifiedJedis redis, String user, String besides) {
+  public static void allow(UnifiedJedis redis, String user, String besides) {
     String rights = "SETUSER " + user + " on >secret resetkeys resetchannels -@all"
         + " ~holdfast:* &holdfast:*"
         + " +evalsha +eval +lindex +lrange +lset +rpush +lpop +lrem +pexpire +pttl +time +scan"
@@ -140,7 +159,7 @@ final class Stores {
   }
 
   /** A command for which Jedis has no method. */
-  static void send(UnifiedJedis redis, Protocol.Command command, String... arguments) {
+  public static void send(UnifiedJedis redis, Protocol.Command command, String... arguments) {
     CommandArguments all = new CommandArguments(command);
     for (String argument : arguments) {
       all.add(argument);
@@ -149,7 +168,7 @@ final class Stores {
   }
 
   /** The number of times that the server ran a command. */
-  static long calls(UnifiedJedis redis, String command) {
+  public static long calls(UnifiedJedis redis, String command) {
     for (String line : redis.info("commandstats").lines().toList()) {
       if (line.startsWith("cmdstat_" + command + ":calls=")) {
         return Long.parseLong(line.substring(line.indexOf('=') + 1, line.indexOf(',')));
@@ -159,7 +178,7 @@ final class Stores {
   }
 
   /** The number of all commands that the server ran. */
-  static long calls(UnifiedJedis redis) {
+  public static long calls(UnifiedJedis redis) {
     return redis
         .info("commandstats")
         .lines()
@@ -169,11 +188,12 @@ final class Stores {
         .sum();
   }
 
-  static void await(String what, Callable<Boolean> condition) throws Exception {
+  public static void await(String what, Callable<Boolean> condition) throws Exception {
     await(what, PATIENCE, condition);
   }
 
-  static void await(String what, Duration max, Callable<Boolean> condition) throws Exception {
+  public static void await(String what, Duration max, Callable<Boolean> condition)
+      throws Exception {
     long deadline = System.nanoTime() + max.toNanos();
     while (!condition.call()) {
       if (System.nanoTime() - deadline > 0) {
@@ -183,7 +203,7 @@ final class Stores {
     }
   }
 
-  static void pause(Duration length) throws InterruptedException {
+  public static void pause(Duration length) throws InterruptedException {
     Thread.sleep(length.toMillis());
   }
 }

@@ -1,0 +1,59 @@
+package io.holdfast.lock.redis.server;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.holdfast.lock.redis.RedisContainer;
+import io.holdfast.lock.redis.Stores;
+import io.holdfast.lock.spi.StoreException;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import redis.clients.jedis.Connection;
+import redis.clients.jedis.DefaultJedisClientConfig;
+import redis.clients.jedis.RedisClient;
+import redis.clients.jedis.util.Pool;
+
+/** The facts that a server tells of itself when a client is built. */
+class ServerFactsTest {
+
+  @ParameterizedTest
+  @CsvSource({
+    RedisContainer.REDIS + ", no, 0",
+    RedisContainer.REDIS + ", yes, 1",
+    RedisContainer.VALKEY + ", no, 0",
+    RedisContainer.VALKEY + ", yes, 1",
+  })
+  void itTellsWhetherItHasAnAppendOnlyFile(String image, String appendOnly, String told)
+      throws StoreException {
+    try (RedisContainer server =
+            RedisContainer.start(image, "--save", "", "--appendonly", appendOnly);
+        RedisClient client = Stores.client(server.address(), 2)) {
+      assertThat(ask(client).appendOnly()).isEqualTo(told);
+      assertThat(ask(client).findProblem()).isEmpty();
+    }
+  }
+
+  @Test
+  void whoMayNotAskIsNotTold() throws StoreException {
+    try (RedisClient admin = Stores.client()) {
+      Stores.allow(admin, "uninformed", "");
+    }
+    try (RedisClient client = RedisClient.builder()
+        .hostAndPort(Stores.Shared.SERVER.address())
+        .clientConfig(DefaultJedisClientConfig.builder()
+            .user("uninformed")
+            .password("secret")
+            .build())
+        .build()) {
+      assertThat(ask(client).appendOnly()).isEmpty();
+      assertThat(ask(client).findProblem()).isEmpty();
+    }
+  }
+
+  private static ServerFacts ask(RedisClient client) throws StoreException {
+    Pool<Connection> pool = client.getPool();
+    try (Server server = new Server(key -> pool, Stores.STORE_TIMEOUT, "server-facts-test")) {
+      return ServerFacts.ask(server, "holdfast");
+    }
+  }
+}
