@@ -1,6 +1,7 @@
 package io.holdfast.lock.redis.server;
 
 import io.holdfast.lock.spi.Claim;
+import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.PermitsDifferException;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoredHolder;
@@ -133,8 +134,10 @@ public final class Reply {
         return new Granted(number, 0);
       }
       List<?> parts = reply instanceof List<?> list ? list : List.of();
-      if (parts.size() == 1 && parts.get(0) instanceof Long stored) {
-        throw permitsDiffer(claim, stored.intValue(), answer.repeated());
+      if (parts.size() == 1
+          && parts.get(0) instanceof Long stored
+          && claim.mode() instanceof Claim.Permit asked) {
+        throw permitsDiffer(claim.key(), asked.of(), stored.intValue(), answer.repeated());
       } else if (parts.size() == 2 && parts.get(0) instanceof Long permitOrLeft) {
         return parts.get(1) instanceof Long number
             ? new Granted(number, permitOrLeft.intValue())
@@ -143,9 +146,9 @@ public final class Reply {
       throw noAnswer(reply);
     }
 
-    private static StoreException permitsDiffer(Claim claim, int stored, boolean repeated) {
-      int asked = claim.mode() instanceof Claim.Permit permit ? permit.of() : 1;
-      StoreException differ = new PermitsDifferException(claim.key(), asked, stored);
+    private static StoreException permitsDiffer(
+        LockKey key, int asked, int stored, boolean repeated) {
+      StoreException differ = new PermitsDifferException(key, asked, stored);
       // The first request may have got through, to another server.
       return repeated
           ? StoreException.unanswered("The connection broke; then: " + differ.getMessage(), differ)
