@@ -30,8 +30,8 @@ import java.util.stream.Stream;
  * Writes the types that users of an artifact can name, nullness included, to its api.txt, or
  * compares them with it.
  *
- * <p>Where there is a module descriptor, it loads them as a module, which proves that the descriptor
- * resolves and that all types load; else from the class path, all packages.
+ * <p>Where there is a module descriptor, it loads them as a module, which proves that the
+ * descriptor resolves and that all types load; else from the class path, all packages.
  */
 final class ApiText {
   private ApiText() {}
@@ -41,9 +41,8 @@ final class ApiText {
     Path file = Path.of(args[1]);
     Path classes = Path.of(args[2]);
     boolean isModule = Files.exists(classes.resolve("module-info.class"));
-    String now = isModule
-        ? describe(load(classes, args[3]), classes)
-        : describeClassPath(classes, args[3]);
+    String now =
+        isModule ? describe(load(classes, args[3]), classes) : describeClassPath(classes, args[3]);
     String before = Files.exists(file) ? Files.readString(file) : "";
     if (args[0].equals("update") && !now.isEmpty()) {
       Files.writeString(file, now);
