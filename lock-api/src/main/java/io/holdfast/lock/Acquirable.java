@@ -4,7 +4,7 @@ import java.time.Duration;
 import java.util.Optional;
 
 /**
- * What can be acquired, and the ways to do so: {@link DistributedLock}, {@link JointLock},
+ * The ways to acquire, the same for {@link DistributedLock}, {@link JointLock} and
  * {@link DistributedSemaphore}.
  *
  * <p>A lease is valid by the local clocks when an acquiring method returns it. A grant that expired

@@ -58,7 +58,9 @@ final class LaterKinds {
     DistributedReadWriteLock readWrite(String name, LockOptions options);
   }
 
-  /** What {@code async()} of an {@link Acquirable} will return. */
+  /**
+   * The asynchronous ways to acquire, which {@code async()} of an {@link Acquirable} will return.
+   */
   interface AsyncAcquirable<L extends AnyLease> {
     CompletionStage<Optional<L>> tryLock();
 

@@ -31,7 +31,7 @@ final class Leases {
     Attempt.Outcome<T> outcome;
     try {
       outcome = new Attempt<>(parts, settlement, questions, request, handOut, acquiring).run();
-    } catch (Throwable e) {
+    } catch (Throwable e) { // Told to listeners whatever it is, and thrown on.
       acquiring.notAcquired(e);
       throw e;
     }

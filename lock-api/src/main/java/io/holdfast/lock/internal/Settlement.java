@@ -225,7 +225,7 @@ final class Settlement implements ActiveGrant.Observer {
   private void tellLoss(LeaseLoss loss, Consumer<? super LeaseLoss> listener) {
     try {
       parts.events().tellLoss(loss, listener);
-    } catch (Throwable e) {
+    } catch (Throwable e) { // There is no memory for a task.
       try {
         listener.accept(loss);
       } catch (Throwable thrownByUser) {

@@ -5,7 +5,7 @@ import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.Ownership;
 import java.util.concurrent.locks.Lock;
 
-/** What a thread can own: a lock, or several. */
+/** A lock, or several, that a thread can own. */
 abstract class ThreadOwnable<L extends AnyLease> extends LockVerbs<L> {
   ThreadOwnable(Leases leases, LockOptions options) {
     super(leases, options);

@@ -7,8 +7,8 @@ import java.util.Objects;
  * One attempt to get a lock.
  *
  * @param key the lock
- * @param mode what the claim wants of it: {@link Permit} if the key is a {@link LockKind#PERMIT},
- *     {@link Exclusive} if it is a {@link LockKind#MUTEX}
+ * @param mode the use of it that the claim asks for: {@link Permit} if the key is a
+ *     {@link LockKind#PERMIT}, {@link Exclusive} if it is a {@link LockKind#MUTEX}
  * @param ownerId the id that the store records as the owner if it grants the lock: 32 lower-case
  *     hexadecimal digits, unguessable (128 random bits), never used for a second attempt. It
  *     identifies late or repeated answers, and attempts that are to be withdrawn
@@ -30,7 +30,9 @@ public record Claim(
   /** The mode of a claim that wants the lock for itself. */
   public static final Mode EXCLUSIVE = new Exclusive();
 
-  /** What a claim wants of a key. More may be added: stores get only those that they are for. */
+  /**
+   * The use of a key that a claim asks for. More may be added: stores get only those they are for.
+   */
   public sealed interface Mode {}
 
   /** Nobody else may have the lock. */

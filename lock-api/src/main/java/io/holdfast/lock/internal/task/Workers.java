@@ -143,7 +143,7 @@ public final class Workers {
   private void startOne() {
     try {
       boolean unused = threads.prestartCoreThread();
-    } catch (Throwable e) {
+    } catch (Throwable e) { // No memory, or no thread: the keeper calls retry() again.
       onListed.run();
     }
   }

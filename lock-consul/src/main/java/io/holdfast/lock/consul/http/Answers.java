@@ -15,7 +15,7 @@ import okhttp3.HttpUrl;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What Consul's answers mean, and what the lack of one means: the outcome of a transaction, or a
+ * The meaning of Consul's answers, and of the lack of one: the outcome of a transaction, or a
  * failure, which tells whether the request may have been carried out.
  */
 final class Answers {
