@@ -31,13 +31,12 @@ class ScheduledTest {
 
   @Test
   void aJobThatSkipsSaysNothingWhileAnotherMachineRunsIt() throws Exception {
-    String log = Logged.during(() -> {
-      try (App app = App.start(Scheduling.class, Nothing.class, Skips.class, Other.class);
-          Lease taken = app.others.get("job").lock()) {
-        app.get(Other.class).await();
-        assertThat(taken.isHeld()).isTrue();
-      }
-    });
+    String log;
+    try (App app = App.start(Scheduling.class, Nothing.class, Skips.class, Other.class);
+        Lease taken = app.others.get("job").lock()) {
+      log = Logged.during(app.get(Other.class)::await);
+      assertThat(taken.isHeld()).isTrue();
+    }
     assertThat(log).doesNotContain("ERROR");
   }
 
