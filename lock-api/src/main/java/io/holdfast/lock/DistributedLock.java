@@ -18,7 +18,7 @@ import java.util.concurrent.locks.Lock;
  * <p>Threads of one client that wait for the same name form a fair queue, and only one of them at a
  * time asks the store; if that one gets a {@link LockStoreException}, so do those behind it. The
  * order between clients depends on the store; the store's page in the documentation says what it
- * promises.
+ * promises. A thread whose turn comes within its client is the last in the store's line.
  *
  * <p>A call that does not wait ({@link #tryLock()}) finds the lock taken, without a round trip,
  * while a thread of its client holds the lock, or waits for it at the store. While another thread

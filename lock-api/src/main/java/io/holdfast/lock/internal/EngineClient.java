@@ -40,7 +40,7 @@ class EngineClient implements LockClient, StoreEvents {
    * in a WaitQueue; the hold belongs to an ActiveGrant, which the Keeper renews. Settlement handles
    * every end of a lease. Questions makes the user's other requests to the store.
    *
-   * Threads: the keeper; settlers (what a loss leaves to do, no I/O); cleaners (releases and
+   * Threads: the keeper; "settlement" (what a loss leaves to do, no I/O); "clean-up" (releases and
    * withdrawals off the caller's thread, I/O); renewals; callbacks (user code). Each kind of work
    * has its own threads, so that a hanging store or a blocking listener delays nothing else.
    */

@@ -95,8 +95,8 @@ final class LeaderTurn {
   }
 
   /**
-   * Gives back what this turn still owns. Each step clears its field, so that this can be called
-   * again.
+   * Gives back what this turn still owns, which can take a request: the store's line is left before
+   * the next thread leads. Each step clears its field, so that this can be called again.
    *
    * @return the handle, if the leader was already the holder when the turn was cut short; the
    *     caller must take it, and call {@link #passedOn}

@@ -23,9 +23,23 @@ import org.jspecify.annotations.Nullable;
  * closed under a guard that has now ended. Also takes in what else is heard of grants, and tells
  * listeners.
  *
- * <p>Each method first changes the state, then tells listeners, then logs. Each can be called again
- * after a failure, and does what is left. If one fails, the hold or the grant is submitted as a
- * task, which calls it again.
+ * <p>Each method first changes the state, then tells listeners, then logs. What an Error cuts short
+ * is gone on with by a task: the hold's calls {@link #release}, the grant's {@link #settle}. Both do
+ * what is left. An open handle stays open, and is its user's to close again; if a guard's end is
+ * cut short, the lease ends with its TTL.
+ *
+ * <p>A close and a loss can meet. The state of the grant decides, and {@code onLost} is told by who
+ * comes second:
+ *
+ * <pre>
+ * the loss is first                  close() throws; the settlement tells
+ * the loss comes before beginEnd     close() throws, after its thread has told; no request is sent
+ * beginEnd is first                  the loss is not taken in: the store's answer to the release
+ *                                    decides, and the closing thread tells
+ * the lease was handed on            close() returns; a later loss is the successor's
+ * closed under a guard               close() has thrown IllegalStateException, and waits for
+ *                                    nothing; the end of the guard releases, or frees what was lost
+ * </pre>
  */
 final class Settlement implements ActiveGrant.Observer {
   private static final SafeLogger log = SafeLogger.of(Settlement.class);
@@ -74,7 +88,10 @@ final class Settlement implements ActiveGrant.Observer {
     }
   }
 
-  /** Closes a handle in its queue. If that fails here, another thread finishes it. */
+  /**
+   * Closes a handle in its queue. If that fails after the last one was closed, another thread
+   * finishes it.
+   */
   private Closing end(Handle handle) {
     boolean done = false;
     try {
@@ -117,7 +134,7 @@ final class Settlement implements ActiveGrant.Observer {
   /** Settles the end of a guard. */
   void closeGuard(Hold hold) {
     if (hold.closeGuard()) {
-      // The first does something if it was lost, the second if its release has begun.
+      // The first does something if it was lost by our clocks, the second if its release has begun.
       free(hold.grant());
       parts.cleaners().submit(hold);
     }

@@ -73,8 +73,9 @@ final class StoreWait implements Runnable {
   }
 
   /**
-   * Waits until the lock is granted, the place is gone, or the time is over; in the last case the
-   * place must still be given up.
+   * Waits until the lock is granted, the place is gone, or the time is over.
+   *
+   * @return {@link Ticket.Waiting} if the time is over: the place must still be given up
    */
   Ticket.Status await(Ticket ticket, Duration recheckAfter)
       throws StoreException, InterruptedException {

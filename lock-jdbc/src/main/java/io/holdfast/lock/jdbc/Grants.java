@@ -25,8 +25,9 @@ import java.util.function.Predicate;
 import java.util.stream.Collectors;
 
 /**
- * Renews, extends and ends grants. A row that a guarded transaction has locked is tried again. No
- * statement waits for it at the database, since a waiting statement could outlive its client.
+ * Renews, extends and ends grants. A row that a guarded transaction has locked is tried again. But
+ * for the release of a lease that nobody guarded here, no statement waits for it at the database,
+ * since a waiting statement could outlive its client.
  *
  * <p>Up to {@value Protocol#BATCH_MAX} grants are renewed with one statement. If it extended fewer,
  * a second one reads which of them still stand.

@@ -185,7 +185,7 @@ public final class Events {
 
   /**
    * Tells a lease's own listener. Unlike the rest of this class it throws if that could not be
-   * submitted: the caller must try again.
+   * submitted.
    */
   public void tellLoss(LeaseLoss loss, Consumer<? super LeaseLoss> listener) {
     callbacks.run(() -> listener.accept(loss));

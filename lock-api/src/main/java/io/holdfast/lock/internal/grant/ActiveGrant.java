@@ -40,8 +40,8 @@ public final class ActiveGrant extends Task {
    *   ENDING                  -- endUnconfirmed -----------> RELEASED, or LOST if it was suspect
    *
    * Up to ENDING, any thread replaces it, by compare-and-set; the one that does tells the observer,
-   * once, with nothing locked. From then on, only the thread that releases it does, which tells
-   * listeners itself.
+   * once, with nothing locked. From then on, only the thread that releases it does, and it tells
+   * listeners itself. So `lose` and `beginEnd` race, and one of them wins.
    *
    * The thread that finds a loss does not settle it, since it may be the keeper, a store's thread,
    * or a user's that merely asked isHeld(): the grant is a Task, and submitting it can't fail.
@@ -50,7 +50,10 @@ public final class ActiveGrant extends Task {
    * grant became uncertain does not make it certain.
    */
 
-  /** Told of changes, on the thread that made them. Throws nothing and never blocks. */
+  /**
+   * Told of changes, on the thread that made them, and settles losses. Only {@link #settle} may
+   * throw; nothing blocks.
+   */
   public interface Observer {
     /** The store must be asked about the grant at once, since the wall clock ran ahead. */
     void askAtOnce(ActiveGrant grant);
@@ -410,6 +413,7 @@ public final class ActiveGrant extends Task {
     state = state.lost(LeaseLoss.Reason.TAKEN);
   }
 
+  /** Settles its loss: {@code Settlement.settle}. */
   @Override
   protected void work() {
     observer.settle(this);
@@ -462,7 +466,7 @@ public final class ActiveGrant extends Task {
     return true;
   }
 
-  /** Has a loss settled again, in case the first time was cut short. */
+  /** Has a loss settled again, in case the thread that found it could not submit it. */
   public void settleAgain() {
     if (state.phase() == Phase.LOST) {
       observer.lost(this);

@@ -62,7 +62,7 @@ public final class RenewalSchedule {
 
   // Written under this object's monitor
 
-  /** Whether the holder closed the lease, and the store is not asked again. */
+  /** Whether the lease was closed, dropped or lost, and the store is not asked again. */
   private volatile boolean stopped;
 
   /** Whether a request is under way. */
@@ -108,7 +108,7 @@ public final class RenewalSchedule {
     return askAtNanos - nowNanos <= 0;
   }
 
-  /** Whether the holder closed the lease. */
+  /** Whether the lease was closed, dropped or lost. */
   public boolean isStopped() {
     return stopped;
   }
@@ -204,7 +204,7 @@ public final class RenewalSchedule {
     askAtNanos = askedAtNanos;
   }
 
-  /** Ends all requests: the holder closed the lease. */
+  /** Ends all requests: the lease was closed, dropped or lost. */
   public synchronized void stop() {
     stopped = true;
   }

@@ -40,10 +40,11 @@ public final class Hold extends Task implements HeldLease {
    *   current, open             -- the last handle is dropped -----> current, leaked
    *   current, guarded          -- the last guard is closed -------> leads
    *   current                   -- its grant is found to be lost --> lost
-   *   leads                     -- it is released at the store ----> over
+   *   leads                     -- it is released, or was lost ----> over
    *   lost                      -- its handles are closed, and its
    *                                loss is told -------------------> over
    *
+   * Guarded: with an open guard, and no handle. Lost then, it is freed when the last guard ends.
    * Each transition is a method here, which does what can fail before its first change.
    *
    * A loss is found by a compare-and-set in ActiveGrant, possibly by a thread that must not block
@@ -75,8 +76,8 @@ public final class Hold extends Task implements HeldLease {
   private int openGuards;
 
   /**
-   * The waiter that it was handed on to, until it is woken. Not guarded by the mutex but written
-   * under it, by the thread that closes this hold.
+   * The waiter that it was handed on to, until it is woken. Not guarded by the mutex: set under it,
+   * cleared by the thread that wakes the waiter.
    */
   private volatile @Nullable Waiter handedOnTo;
 
@@ -349,8 +350,8 @@ public final class Hold extends Task implements HeldLease {
   /**
    * Closes a guard. If it was the last one and the hold was closed under it, begins the release.
    *
-   * @return whether the store must now be told, since this was the last guard, and the hold was
-   *     closed or lost under it
+   * @return whether this was the last guard, and the hold was closed under it, so that its release
+   *     has begun, or was lost, so that the store may have to be told
    */
   public boolean closeGuard() {
     synchronized (queue) {
@@ -405,8 +406,8 @@ public final class Hold extends Task implements HeldLease {
   }
 
   /**
-   * Returns the loss listeners of the handle that was closed last: when it is released, the store
-   * may say that the lease was lost before.
+   * Returns the loss listeners of the handle that was closed last: the grant can turn out to be lost
+   * when it is released.
    */
   public List<Consumer<? super LeaseLoss>> lastListeners() {
     return lastListeners;
@@ -427,6 +428,7 @@ public final class Hold extends Task implements HeldLease {
     boolean unused = releasing.compareAndSet(Thread.currentThread(), null);
   }
 
+  /** Releases it: {@code Settlement.release}. */
   @Override
   protected void work() {
     queue.releaser.accept(this);

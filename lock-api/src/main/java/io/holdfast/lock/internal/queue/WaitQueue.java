@@ -35,6 +35,9 @@ public final class WaitQueue {
    *       |                              \-- loss ---> in the list of lost holds until its handles
    *       \--> Acquired                                are closed and its loss is told
    *
+   * A leader without a lease, since its time is over or the store failed, calls endLeading: the next
+   * waiter leads, with a claim of its own, which is the last in the store's line.
+   *
    * A waiter is told "taken" only if the store said so, or the holder is in this client. A waiter
    * whose time is over while the leader has no answer is `overdue`: it gets the leader's answer. If
    * the leader leaves without one, the waiter leads, and asks once.
@@ -170,7 +173,7 @@ public final class WaitQueue {
   /**
    * Notes that the leader was told that the lock is taken, and waits in the store's line.
    *
-   * @param wake wakes the leader if the client closes meanwhile; only unparks
+   * @param wake wakes the leader if the client closes meanwhile; never blocks
    */
   public synchronized void waitsAtStore(Runnable wake) {
     waiters.tellOverdueTaken(null);

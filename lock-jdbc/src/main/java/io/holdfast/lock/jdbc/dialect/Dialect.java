@@ -17,8 +17,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The SQL statements of one kind of database, for one table of locks and one of waiters. Each
- * method runs on a connection that the caller passes. Unless it says otherwise, it sends one
- * statement and leaves the commit to the caller.
+ * method runs on a connection that the caller passes. Unless it says otherwise, it has {@link Sql}
+ * send one statement, and leaves the commit to the caller.
  *
  * <p>The line of a lock is the waiters that are alive and whose place is above the lock's
  * {@code served}. A hand-over raises {@code served} to the place of the waiter that got the lock,
@@ -28,7 +28,7 @@ import org.jspecify.annotations.Nullable;
  * the line. A waiter that is not announced yet can be overtaken, and is not handed the lock; it
  * finds the free lock at its next poll.
  *
- * <p>Threads: immutable, and safe for use by any number of threads.
+ * <p>Threads: safe for use by any number of threads.
  */
 public abstract sealed class Dialect permits MySql, Postgres, H2 {
   static {

@@ -126,6 +126,7 @@ enum LockStatement {
     return text.apply(texts);
   }
 
+  /** Of these parts, MySQL's text has the condition only: see {@link MySqlTexts#TAKE_OR_TELL}. */
   private static String acquire(Texts texts, String wanted) {
     return texts
         .updateOne(

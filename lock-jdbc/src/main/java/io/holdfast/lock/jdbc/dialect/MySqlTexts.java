@@ -8,8 +8,10 @@ sealed class MySqlTexts extends Texts permits MariaDbTexts {
   private static final String HINT = "/*+ ";
 
   /**
-   * The assignments by which a claim takes a lock for which the condition holds; any other row is
-   * only announced to. They are made from left to right, so what the condition reads comes last.
+   * The assignments by which a claim takes a lock for which the condition holds. Of any other row
+   * they set {@code wanted_until} only, and report {@link Protocol#TAKEN} (1) or
+   * {@link Protocol#UNSURE} (2). They are made from left to right, so what the condition reads comes
+   * last.
    */
   static final String TAKE_OR_TELL = """
       number = CASE WHEN {condition} THEN LAST_INSERT_ID(GREATEST(number + 1, {now}))
@@ -37,6 +39,7 @@ sealed class MySqlTexts extends Texts permits MariaDbTexts {
             FOR UPDATE SKIP LOCKED) mine)
           """;
       case REPORT -> "LAST_INSERT_ID";
+      // Fails at once if the row is locked: MySql.acquire then reports UNSURE.
       case ACQUIRE -> """
           UPDATE {table} SET {take} WHERE name = (SELECT name FROM (
             SELECT name FROM {table} WHERE name = :key FOR UPDATE NOWAIT) mine)

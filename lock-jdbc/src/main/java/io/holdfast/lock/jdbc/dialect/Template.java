@@ -32,9 +32,10 @@ enum Template {
   REPORT,
 
   /**
-   * Does {@link #UPDATE_ONE} to take a lock. If it does not take it, and there is a row, reports
-   * {@link Protocol#TAKEN} or {@link Protocol#UNSURE}, and may set {@code wanted_until} to
-   * {@code {wanted}}.
+   * Updates the row of {@code :key} to take a lock for which {@code {condition}} holds, and reports
+   * the grant's number; made from {@link #UPDATE_ONE} where that can report what it did not update.
+   * If it does not take the lock, and there is a row, reports {@link Protocol#TAKEN} or
+   * {@link Protocol#UNSURE}, and may set {@code wanted_until} to {@code {wanted}}.
    */
   ACQUIRE,
   INSERT,

@@ -64,8 +64,8 @@ abstract class Texts {
   abstract String template(Template template);
 
   /**
-   * Returns the text of {@link Template#UPDATE_ONE} or {@link Template#ACQUIRE} with these three
-   * parts.
+   * Returns the text of {@link Template#UPDATE_ONE} or {@link Template#ACQUIRE} with those of these
+   * parts that it has.
    */
   String updateOne(Template template, String condition, String set, String reported) {
     return template(template)
