@@ -1,6 +1,5 @@
 package io.holdfast.lock.consul;
 
-import static io.holdfast.lock.consul.Eventually.eventually;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
@@ -9,6 +8,8 @@ import io.holdfast.lock.LockClient;
 import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.LockStoreException;
 import io.holdfast.lock.tck.fault.FaultProxy;
+import io.holdfast.lock.testsupport.Await;
+import io.holdfast.lock.testsupport.ServerContainer;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.UUID;
@@ -17,7 +18,6 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import okhttp3.OkHttpClient;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -33,7 +33,7 @@ class AbandonedTest {
   /** The length of an outage: longer than the engine goes on withdrawing claims. */
   private static final Duration OUTAGE = Duration.ofSeconds(9);
 
-  private static KitContainer server;
+  private static ServerContainer server;
 
   private final String name = "abandoned-" + UUID.randomUUID();
   private final ExecutorService threads = Executors.newCachedThreadPool();
@@ -41,12 +41,7 @@ class AbandonedTest {
 
   @BeforeAll
   static void start() {
-    server = new KitContainer();
-  }
-
-  @AfterAll
-  static void stop() {
-    server.close();
+    server = ConsulServer.shared();
   }
 
   @AfterEach
@@ -64,7 +59,7 @@ class AbandonedTest {
 
   /** Returns a client with a store timeout that suits a busy machine. */
   private LockClient patientClient() {
-    return ConsulLocks.builder(new OkHttpClient(), server.address())
+    return ConsulLocks.builder(new OkHttpClient(), ConsulServer.address(server))
         .storeTimeout(STORE_TIMEOUT.multipliedBy(5))
         .build();
   }
@@ -75,7 +70,7 @@ class AbandonedTest {
    */
   private static Lease lock(LockClient client, String name) {
     Lease[] lease = new Lease[1];
-    eventually(name + " is locked", () -> {
+    Await.until(name + " is locked", () -> {
       try {
         lease[0] = client.get(name).lock();
         return true;
@@ -90,7 +85,7 @@ class AbandonedTest {
 
   private static void pass(Duration duration) {
     long began = System.nanoTime();
-    eventually(duration + " are over", () -> System.nanoTime() - began > duration.toNanos());
+    Await.until(duration + " are over", () -> System.nanoTime() - began > duration.toNanos());
   }
 
   @Test
@@ -103,7 +98,7 @@ class AbandonedTest {
       Lease kept = lock(waiting, "kept-" + name);
       Lease lease = lock(holder, name);
       Future<Lease> turn = threads.submit(() -> waiting.get(name).lock());
-      eventually("somebody waits", () -> isInLine());
+      Await.until("somebody waits", () -> isInLine());
       link.refuse();
       assertThatExceptionOfType(java.util.concurrent.ExecutionException.class)
           .isThrownBy(() -> turn.get(30, TimeUnit.SECONDS))
@@ -122,7 +117,10 @@ class AbandonedTest {
 
   private boolean isInLine() {
     try {
-      return new TestHttp(server.address()).keys("holdfast/m/" + name + "/").size() == 2;
+      return new TestHttp(ConsulServer.address(server))
+              .keys("holdfast/m/" + name + "/")
+              .size()
+          == 2;
     } catch (IOException e) {
       throw new IllegalStateException(e);
     }

@@ -1,6 +1,5 @@
 package io.holdfast.lock.consul;
 
-import static io.holdfast.lock.consul.Eventually.eventually;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
@@ -10,6 +9,8 @@ import io.holdfast.lock.LockClientBuilder;
 import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.LockStoreException;
 import io.holdfast.lock.consul.http.Json;
+import io.holdfast.lock.testsupport.Await;
+import io.holdfast.lock.testsupport.ServerContainer;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.Map;
@@ -28,11 +29,11 @@ class AclTest {
   private static final String KEYS_ALONE = "key_prefix \"holdfast/\" { policy = \"write\" }";
   private static final String MASTER = UUID.randomUUID().toString();
 
-  private static KitContainer server;
+  private static ServerContainer server;
 
   @BeforeAll
   static void start() {
-    server = new KitContainer(
+    server = ConsulServer.startWithToken(
         MASTER,
         "-hcl=acl { enabled = true default_policy = \"deny\" tokens { master = \""
             + MASTER
@@ -40,7 +41,7 @@ class AclTest {
             + MASTER
             + "\" } }");
     // A new leader creates no ACLs for a moment.
-    eventually("ACLs can be made", () -> {
+    Await.until("ACLs can be made", () -> {
       try {
         return makePolicy("ready-" + UUID.randomUUID(), KEYS_ALONE).status() == 200;
       } catch (IOException e) {
@@ -50,7 +51,7 @@ class AclTest {
   }
 
   private static TestHttp.Answer makePolicy(String policy, String rules) throws IOException {
-    return new TestHttp(server.address(), MASTER)
+    return new TestHttp(ConsulServer.address(server), MASTER)
         .put("/v1/acl/policy", "{\"Name\":\"" + policy + "\",\"Rules\":" + Json.quote(rules) + "}");
   }
 
@@ -60,7 +61,7 @@ class AclTest {
   }
 
   private static String token(String rules) throws IOException {
-    TestHttp http = new TestHttp(server.address(), MASTER);
+    TestHttp http = new TestHttp(ConsulServer.address(server), MASTER);
     String policy = "test-" + UUID.randomUUID();
     TestHttp.Answer made = makePolicy(policy, rules);
     assertThat(made.status()).as(made.body()).isEqualTo(200);
@@ -71,7 +72,7 @@ class AclTest {
   }
 
   private static LockClientBuilder<?> client(String token) {
-    return ConsulLocks.builder(new OkHttpClient(), server.address())
+    return ConsulLocks.builder(new OkHttpClient(), ConsulServer.address(server))
         .token(token)
         .storeTimeout(Duration.ofSeconds(8))
         .defaultOptions(LockOptions.renewed(Duration.ofSeconds(30)));

@@ -1,6 +1,5 @@
 package io.holdfast.lock.consul;
 
-import static io.holdfast.lock.consul.Eventually.eventually;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.holdfast.lock.DistributedLock;
@@ -12,6 +11,7 @@ import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.LockStoreException;
 import io.holdfast.lock.consul.line.Keys;
 import io.holdfast.lock.tck.fault.FaultProxy;
+import io.holdfast.lock.testsupport.Await;
 import java.io.IOException;
 import java.net.URI;
 import java.time.Duration;
@@ -70,17 +70,17 @@ class ClusterTest {
         contenders.add(threads.submit(contention::contend));
       }
       try {
-        eventually("turns before", () -> contention.turns.get() > 30);
+        Await.until("turns before", () -> contention.turns.get() > 30);
         cluster.kill(leader);
         cluster.awaitLeaderOtherThan(leader);
         long elected = System.nanoTime();
         long before = contention.turns.get();
-        eventually("turns after", () -> contention.turns.get() > before + 2);
+        Await.until("turns after", () -> contention.turns.get() > before + 2);
         System.out.printf(
             "cluster: turns %d ms after the new leader was seen%n",
             TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - elected));
-        eventually("many turns after", () -> contention.turns.get() > before + 30);
-        eventually(
+        Await.until("many turns after", () -> contention.turns.get() > before + 30);
+        Await.until(
             "the held lock is confirmed",
             () -> isConfirmed(held) && held.state() == LeaseState.HELD);
       } finally {
@@ -148,13 +148,13 @@ class ClusterTest {
           }
         }
       });
-      eventually("somebody waits", () -> waits("agent/killed"));
+      Await.until("somebody waits", () -> waits("agent/killed"));
       cluster.kill(ConsulCluster.CLIENT);
-      eventually("the holder hears of it", () -> held.state() == LeaseState.UNCERTAIN);
+      Await.until("the holder hears of it", () -> held.state() == LeaseState.UNCERTAIN);
       cluster.start(ConsulCluster.CLIENT);
       cluster.awaitSessionsAt(ConsulCluster.CLIENT);
-      eventually("the holder is sure again", () -> held.state() == LeaseState.HELD);
-      eventually("it is confirmed", () -> isConfirmed(held));
+      Await.until("the holder is sure again", () -> held.state() == LeaseState.HELD);
+      Await.until("it is confirmed", () -> isConfirmed(held));
       assertThat(next.isDone()).isFalse();
       held.close();
       assertThat(next.get(60, TimeUnit.SECONDS)).isGreaterThan(held.token());
@@ -194,7 +194,7 @@ class ClusterTest {
         cluster.stop(leaving);
         return null;
       });
-      eventually("the session has ended", () -> !isSession(session));
+      Await.until("the session has ended", () -> !isSession(session));
       boolean believed = held.isHeld();
       Lease next = lockDespiteFailures(newcomer.get("server/leaves", options));
       assertThat(believed).as("what this test is about").isTrue();
@@ -235,10 +235,10 @@ class ClusterTest {
       AtomicInteger told = new AtomicInteger();
       lost.onLost(loss -> told.incrementAndGet());
       cluster.stop(ConsulCluster.CLIENT);
-      eventually("the holder hears of it", () -> lost.state() != LeaseState.HELD);
+      Await.until("the holder hears of it", () -> lost.state() != LeaseState.HELD);
       cluster.start(ConsulCluster.CLIENT);
       cluster.awaitSessionsAt(ConsulCluster.CLIENT);
-      eventually("the holder is told", () -> told.get() == 1);
+      Await.until("the holder is told", () -> told.get() == 1);
       assertThat(lost.isHeld()).isFalse();
       try (Lease next = other.get("agent/leaves").lock()) {
         assertThat(next.token()).isGreaterThan(lost.token());

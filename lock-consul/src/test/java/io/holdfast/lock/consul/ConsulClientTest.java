@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.holdfast.lock.Lease;
 import io.holdfast.lock.LockClient;
+import io.holdfast.lock.testsupport.ServerContainer;
 import okhttp3.OkHttpClient;
 import org.junit.jupiter.api.Test;
 import org.kiwiproject.consul.Consul;
@@ -12,11 +13,11 @@ import org.kiwiproject.consul.Consul;
 class ConsulClientTest {
   @Test
   void bothWorkInOneProgram() throws Exception {
-    try (KitContainer server = new KitContainer();
-        LockClient client =
-            ConsulLocks.builder(new OkHttpClient(), server.address()).build();
+    try (ServerContainer server = ConsulServer.start();
+        LockClient client = ConsulLocks.builder(new OkHttpClient(), ConsulServer.address(server))
+            .build();
         Lease lease = client.get("orders/42").lock()) {
-      Consul consul = Consul.builder().withUrl(server.address()).build();
+      Consul consul = Consul.builder().withUrl(ConsulServer.address(server)).build();
       assertThat(consul.keyValueClient().getValue(ConsulGuard.of(lease).key())).isPresent();
       consul.destroy();
     }

@@ -1,13 +1,12 @@
 package io.holdfast.lock.consul;
 
-import static io.holdfast.lock.consul.Eventually.eventually;
-
+import io.holdfast.lock.testsupport.Await;
+import io.holdfast.lock.testsupport.Image;
+import io.holdfast.lock.testsupport.ServerContainer;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
 import java.util.stream.IntStream;
-import org.junit.jupiter.api.Assumptions;
-import org.testcontainers.DockerClientFactory;
 import org.testcontainers.containers.Container.ExecResult;
 import org.testcontainers.containers.GenericContainer;
 import org.testcontainers.containers.wait.strategy.Wait;
@@ -32,10 +31,8 @@ final class ConsulCluster implements AutoCloseable {
   /** @param settings more settings of every agent */
   ConsulCluster(String... settings) throws Exception {
     this.settings = settings;
-    Assumptions.assumeTrue(
-        "true".equals(System.getenv("CI")) || DockerClientFactory.instance().isDockerAvailable(),
-        "Docker is not available: dev/containers up");
-    container = new GenericContainer<>(KitContainer.IMAGE)
+    ServerContainer.assumeDocker();
+    container = new GenericContainer<>(Image.CONSUL.name())
         .withExposedPorts(IntStream.rangeClosed(0, CLIENT)
             .mapToObj(agent -> HTTP_PORTS + agent)
             .toArray(Integer[]::new))
@@ -103,7 +100,7 @@ final class ConsulCluster implements AutoCloseable {
   private void signal(int agent, String name) throws Exception {
     String pid = run("cat agent-" + agent + "/pid").strip();
     run("kill -" + name + " " + pid);
-    eventually("agent " + agent + " has ended", () -> {
+    Await.until("agent " + agent + " has ended", () -> {
       try {
         // In this container nobody reaps ended processes, so the number stays.
         return run("cat /proc/" + pid + "/cmdline 2>/dev/null | wc -c").strip().equals("0");
@@ -122,7 +119,7 @@ final class ConsulCluster implements AutoCloseable {
     List<Integer> asked =
         IntStream.range(0, CLIENT).filter(server -> server != old).boxed().toList();
     int[] leader = {-1};
-    eventually("the servers have a new leader", () -> {
+    Await.until("the servers have a new leader", () -> {
       List<Integer> answers = asked.stream().map(this::leader).distinct().toList();
       leader[0] = answers.get(0);
       return answers.size() == 1 && leader[0] >= 0 && leader[0] != old;
@@ -136,7 +133,7 @@ final class ConsulCluster implements AutoCloseable {
    */
   void awaitHealth() {
     int leader = awaitLeaderOtherThan(-1);
-    eventually("the servers are healthy", () -> {
+    Await.until("the servers are healthy", () -> {
       try {
         TestHttp.Answer answer = new TestHttp(address(leader)).get("/v1/operator/autopilot/health");
         int voters = answer.body().split("\"Voter\":true", -1).length - 1;

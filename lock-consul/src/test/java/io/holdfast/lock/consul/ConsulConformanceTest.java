@@ -7,6 +7,6 @@ import io.holdfast.lock.tck.LockConformance;
 class ConsulConformanceTest extends LockConformance {
   @Override
   protected Fixture openFixture() {
-    return new ConsulFixture(new KitContainer());
+    return new ConsulFixture(ConsulServer.start());
   }
 }

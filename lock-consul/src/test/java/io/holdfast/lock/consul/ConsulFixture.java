@@ -9,6 +9,7 @@ import io.holdfast.lock.tck.Timing;
 import io.holdfast.lock.tck.fault.FaultProxy;
 import io.holdfast.lock.tck.fault.Link;
 import io.holdfast.lock.tck.process.ChildProcess;
+import io.holdfast.lock.testsupport.ServerContainer;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.EnumSet;
@@ -30,13 +31,13 @@ class ConsulFixture extends ConsulAccess implements Fixture {
       Duration.ofSeconds(30),
       Timing.defaults().quiet());
 
-  private final KitContainer server;
+  private final ServerContainer server;
   private final TestHttp http;
 
-  ConsulFixture(KitContainer server) {
-    super(server.address());
+  ConsulFixture(ServerContainer server) {
+    super(ConsulServer.address(server));
     this.server = server;
-    this.http = new TestHttp(server.address());
+    this.http = new TestHttp(ConsulServer.address(server));
   }
 
   @Override
@@ -93,7 +94,7 @@ class ConsulFixture extends ConsulAccess implements Fixture {
 
   @Override
   public void startServer() {
-    server.start();
+    server.startAgain();
   }
 
   @Override

@@ -1,6 +1,5 @@
 package io.holdfast.lock.consul;
 
-import static io.holdfast.lock.consul.Eventually.eventually;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
@@ -9,13 +8,14 @@ import io.holdfast.lock.consul.line.Countdown;
 import io.holdfast.lock.consul.session.ConsulGrant;
 import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.StoreException;
+import io.holdfast.lock.testsupport.Await;
+import io.holdfast.lock.testsupport.ServerContainer;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.atomic.AtomicInteger;
 import okhttp3.Request;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
@@ -25,28 +25,23 @@ import org.junit.jupiter.api.Test;
 class CountdownTest {
   private static final Duration TTL = Duration.ofSeconds(10);
 
-  private static KitContainer server;
+  private static ServerContainer server;
 
   private final String name = "countdown-" + UUID.randomUUID();
-  private final TestHttp http = new TestHttp(server.address());
+  private final TestHttp http = new TestHttp(ConsulServer.address(server));
   private final AheadTime time = new AheadTime();
   private OpenStore holder;
   private OpenStore finder;
 
   @BeforeAll
   static void start() {
-    server = new KitContainer();
-  }
-
-  @AfterAll
-  static void stop() {
-    server.close();
+    server = ConsulServer.shared();
   }
 
   @BeforeEach
   void open() {
-    holder = new OpenStore(server.address(), time);
-    finder = new OpenStore(server.address());
+    holder = new OpenStore(ConsulServer.address(server), time);
+    finder = new OpenStore(ConsulServer.address(server));
   }
 
   @AfterEach
@@ -90,7 +85,7 @@ class CountdownTest {
   }
 
   private void awaitCountdown(Duration least, Duration most) {
-    eventually("it is counted down", () -> countdown().size() == 2);
+    Await.until("it is counted down", () -> countdown().size() == 2);
     assertThat(countdown())
         .allSatisfy(part -> {
           String[] words = part.value().split(" ", -1);
@@ -153,9 +148,9 @@ class CountdownTest {
         gate::askLater);
     try {
       time.by(Duration.ofSeconds(13));
-      eventually("its key is being deleted", gate::isReached);
+      Await.until("its key is being deleted", gate::isReached);
       release.run();
-      eventually("the lock is free", () -> {
+      Await.until("the lock is free", () -> {
         try {
           return finder.store.inspect(OpenStore.key(name)).isEmpty();
         } catch (StoreException e) {
@@ -176,7 +171,7 @@ class CountdownTest {
       throw new IOException("The end of the hold is not written");
     });
     time.by(Duration.ofMinutes(5));
-    eventually("its end was to be written", () -> sent.get() == 2);
+    Await.until("its end was to be written", () -> sent.get() == 2);
     // Closed before the end is written again.
     holder.close();
     assertThat(countdown()).isEmpty();
@@ -202,7 +197,7 @@ class CountdownTest {
         CountdownTest::isTimer,
         chain -> Script.answer(chain, 500, 0, "rpc error making call: a test"));
     assertThat(isGranted(TTL)).isFalse();
-    eventually("it is left to the next finder", () -> {
+    Await.until("it is left to the next finder", () -> {
       try {
         return !isGranted(TTL) && countdown().size() == 2;
       } catch (StoreException e) {

@@ -1,6 +1,5 @@
 package io.holdfast.lock.consul;
 
-import static io.holdfast.lock.consul.Eventually.eventually;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.holdfast.lock.Lease;
@@ -11,6 +10,8 @@ import io.holdfast.lock.consul.session.ConsulGrant;
 import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Ticket;
 import io.holdfast.lock.tck.fault.FaultProxy;
+import io.holdfast.lock.testsupport.Await;
+import io.holdfast.lock.testsupport.ServerContainer;
 import java.time.Duration;
 import java.util.List;
 import java.util.UUID;
@@ -20,7 +21,6 @@ import okhttp3.OkHttpClient;
 import okhttp3.Request;
 import okhttp3.RequestBody;
 import okhttp3.Response;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
@@ -31,20 +31,15 @@ import org.junit.jupiter.api.Test;
 class DisappearanceTest {
   private static final Duration TTL = Duration.ofSeconds(10);
 
-  private static KitContainer server;
+  private static ServerContainer server;
 
   private final String name = "gone-" + UUID.randomUUID();
-  private final TestHttp http = new TestHttp(server.address());
+  private final TestHttp http = new TestHttp(ConsulServer.address(server));
   private final FaultProxy link = FaultProxy.open(server.host(), server.port());
 
   @BeforeAll
   static void start() {
-    server = new KitContainer();
-  }
-
-  @AfterAll
-  static void stop() {
-    server.close();
+    server = ConsulServer.shared();
   }
 
   private String cutOff() {
@@ -63,8 +58,8 @@ class DisappearanceTest {
   @Test
   void whoWaitsForAKeyThatDisappearedStartsWhenItsHolderHasStoppedBelieving() throws Exception {
     try (OpenStore holder = new OpenStore(cutOff());
-        OpenStore another = new OpenStore(server.address());
-        OpenStore waiting = new OpenStore(server.address())) {
+        OpenStore another = new OpenStore(ConsulServer.address(server));
+        OpenStore waiting = new OpenStore(ConsulServer.address(server))) {
       ConsulGrant ended = holder.acquire(claim("ended-" + name));
       ConsulGrant deleted = another.acquire(claim("deleted-" + name));
       Ticket one = waiting.queue(claim("ended-" + name));
@@ -73,16 +68,16 @@ class DisappearanceTest {
       long began = System.nanoTime();
       http.destroySession(ended.attempt().session().id());
       assertThat(http.delete("/v1/kv/" + deleted.attempt().key()).status()).isEqualTo(200);
-      eventually("the waiter is told", () -> waiting.wakeUps.get() >= 2);
+      Await.until("the waiter is told", () -> waiting.wakeUps.get() >= 2);
       for (Ticket ticket : List.of(one, two)) {
         assertThat(ticket.poll()).isInstanceOf(Ticket.Waiting.class);
       }
-      eventually("half of it is over", () -> System.nanoTime() - began > TTL.toNanos() / 2);
+      Await.until("half of it is over", () -> System.nanoTime() - began > TTL.toNanos() / 2);
       for (Ticket ticket : List.of(one, two)) {
         assertThat(ticket.poll()).isInstanceOf(Ticket.Waiting.class);
       }
       for (Ticket ticket : List.of(one, two)) {
-        eventually("it starts", () -> isGranted(ticket));
+        Await.until("it starts", () -> isGranted(ticket));
         assertThat(Duration.ofNanos(System.nanoTime() - began)).isGreaterThan(TTL);
       }
       link.refuse();
@@ -93,8 +88,8 @@ class DisappearanceTest {
   void whoWaitsBehindAWaiterThatGaveUpDoesNotStartBeforeTheHolderHasStoppedBelieving()
       throws Exception {
     try (OpenStore holder = new OpenStore(cutOff());
-        OpenStore leaving = new OpenStore(server.address());
-        OpenStore waiting = new OpenStore(server.address())) {
+        OpenStore leaving = new OpenStore(ConsulServer.address(server));
+        OpenStore waiting = new OpenStore(ConsulServer.address(server))) {
       ConsulGrant held = holder.acquire(claim(name));
       Ticket before = leaving.queue(claim(name));
       Ticket ticket = waiting.queue(claim(name));
@@ -102,9 +97,9 @@ class DisappearanceTest {
       long began = System.nanoTime();
       http.destroySession(held.attempt().session().id());
       before.close();
-      eventually("the waiter is told", () -> waiting.wakeUps.get() > 0);
+      Await.until("the waiter is told", () -> waiting.wakeUps.get() > 0);
       assertThat(ticket.poll()).isInstanceOf(Ticket.Waiting.class);
-      eventually("it starts", () -> isGranted(ticket));
+      Await.until("it starts", () -> isGranted(ticket));
       assertThat(Duration.ofNanos(System.nanoTime() - began)).isGreaterThan(TTL);
       link.refuse();
     }
@@ -112,20 +107,20 @@ class DisappearanceTest {
 
   @Test
   void whoWaitsBehindOneThatHadTheLockStartsAtOnceThoughAKeyBeforeDisappeared() throws Exception {
-    try (OpenStore first = new OpenStore(server.address());
-        OpenStore second = new OpenStore(server.address());
-        OpenStore waiting = new OpenStore(server.address())) {
+    try (OpenStore first = new OpenStore(ConsulServer.address(server));
+        OpenStore second = new OpenStore(ConsulServer.address(server));
+        OpenStore waiting = new OpenStore(ConsulServer.address(server))) {
       ConsulGrant held = first.acquire(claim(name));
       Ticket before = second.queue(claim(name));
       Ticket ticket = waiting.queue(claim(name));
       first.store.release(held, Duration.ZERO);
-      eventually("the second is told", () -> second.wakeUps.get() > 0);
+      Await.until("the second is told", () -> second.wakeUps.get() > 0);
       Ticket.Granted granted = (Ticket.Granted) before.poll();
       // The same as if its process had ended.
       http.destroySession(held.attempt().session().id());
       assertThat(ticket.poll()).isInstanceOf(Ticket.Waiting.class);
       second.store.release(granted.grant(), Duration.ZERO);
-      eventually("the waiter is told", () -> waiting.wakeUps.get() > 0);
+      Await.until("the waiter is told", () -> waiting.wakeUps.get() > 0);
       assertThat(ticket.poll()).isInstanceOf(Ticket.Granted.class);
     }
   }
@@ -139,7 +134,7 @@ class DisappearanceTest {
   }
 
   private LockClient client(String clientName) {
-    return ConsulLocks.builder(new OkHttpClient(), server.address())
+    return ConsulLocks.builder(new OkHttpClient(), ConsulServer.address(server))
         .clientName(clientName)
         .storeTimeout(Duration.ofSeconds(3))
         .defaultOptions(LockOptions.renewed(TTL))
@@ -153,7 +148,9 @@ class DisappearanceTest {
       client.get("other-" + name).lock().close();
       byte[] snapshot;
       try (Response response = plain
-          .newCall(new Request.Builder().url(server.address() + "/v1/snapshot").build())
+          .newCall(new Request.Builder()
+              .url(ConsulServer.address(server) + "/v1/snapshot")
+              .build())
           .execute()) {
         snapshot = response.body().bytes();
       }
@@ -166,17 +163,17 @@ class DisappearanceTest {
       }
       http.delete("/v1/kv/" + ConsulGuard.of(deleted).key());
       http.put("/v1/kv/" + ConsulGuard.of(written).key(), "by hand");
-      eventually("two are told", () -> reasons.size() == 2);
+      Await.until("two are told", () -> reasons.size() == 2);
       assertThat(restored.isHeld()).isTrue();
       try (Response response = plain
           .newCall(new Request.Builder()
-              .url(server.address() + "/v1/snapshot")
+              .url(ConsulServer.address(server) + "/v1/snapshot")
               .put(RequestBody.create(snapshot, MediaType.get("application/octet-stream")))
               .build())
           .execute()) {
         assertThat(response.code()).isEqualTo(200);
       }
-      eventually("the third is told", () -> reasons.size() == 3);
+      Await.until("the third is told", () -> reasons.size() == 3);
       assertThat(restored.isHeld()).isFalse();
       for (Lease lease : List.of(restored, deleted, written)) {
         try (LockClient next = client("next");
@@ -189,15 +186,15 @@ class DisappearanceTest {
 
   @Test
   void aWaiterStartsWithoutAQuestionWhenTheOneBeforeReleased() throws Exception {
-    try (OpenStore holder = new OpenStore(server.address());
-        OpenStore waiting = new OpenStore(server.address())) {
+    try (OpenStore holder = new OpenStore(ConsulServer.address(server));
+        OpenStore waiting = new OpenStore(ConsulServer.address(server))) {
       // The TTL is a minute. A waiter polls two thirds of its session's TTL after it joined.
       ConsulGrant held = holder.acquire(name);
       Ticket ticket = waiting.queue(name);
-      eventually("the session is watched", () -> waiting.watches() == 1);
+      Await.until("the session is watched", () -> waiting.watches() == 1);
       long asked = waiting.requests.count("/v1/txn");
       holder.store.release(held, Duration.ZERO);
-      eventually("the waiter has heard", () -> waiting.wakeUps.get() > 0);
+      Await.until("the waiter has heard", () -> waiting.wakeUps.get() > 0);
       assertThat(ticket.poll()).isInstanceOf(Ticket.Granted.class);
       assertThat(waiting.requests.count("/v1/txn")).isEqualTo(asked);
     }

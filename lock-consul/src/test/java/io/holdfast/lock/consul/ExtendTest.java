@@ -1,6 +1,5 @@
 package io.holdfast.lock.consul;
 
-import static io.holdfast.lock.consul.Eventually.eventually;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.holdfast.lock.Lease;
@@ -12,6 +11,8 @@ import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockStore;
 import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.StoreException;
+import io.holdfast.lock.testsupport.Await;
+import io.holdfast.lock.testsupport.ServerContainer;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -19,29 +20,23 @@ import java.util.List;
 import java.util.Optional;
 import java.util.UUID;
 import okhttp3.OkHttpClient;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
 /** Extensions of a fixed lease, whose end only its own client knows. */
 class ExtendTest {
-  private static KitContainer server;
+  private static ServerContainer server;
 
   private final String name = "extend-" + UUID.randomUUID();
   private final String prefix = "extend-" + UUID.randomUUID();
 
   @BeforeAll
   static void start() {
-    server = new KitContainer();
-  }
-
-  @AfterAll
-  static void stop() {
-    server.close();
+    server = ConsulServer.shared();
   }
 
   private LockStore open() throws StoreException {
-    return PlainStore.open(server.address(), prefix);
+    return PlainStore.open(ConsulServer.address(server), prefix);
   }
 
   private Grant acquire(LockStore store, Duration ttl) throws StoreException {
@@ -57,7 +52,7 @@ class ExtendTest {
   }
 
   private List<String> keysOfLocks() throws IOException {
-    return new TestHttp(server.address())
+    return new TestHttp(ConsulServer.address(server))
         .keys(prefix + "/").stream()
             .filter(key -> !key.startsWith(prefix + "/session/"))
             .toList();
@@ -68,7 +63,7 @@ class ExtendTest {
   }
 
   private static void await(Duration duration, long beganNanos) {
-    eventually(duration + " are over", () -> since(beganNanos).compareTo(duration) > 0);
+    Await.until(duration + " are over", () -> since(beganNanos).compareTo(duration) > 0);
   }
 
   @Test
@@ -82,7 +77,7 @@ class ExtendTest {
       assertThat(store.verify(grant).orElseThrow())
           .isBetween(Duration.ofMillis(1), Duration.ofSeconds(4));
       assertThat(other.tryAcquire(OpenStore.claim(name))).isEmpty();
-      eventually("it ends", () -> isFree(other));
+      Await.until("it ends", () -> isFree(other));
       assertThat(since(extended)).isGreaterThan(Duration.ofSeconds(8));
       assertThat(store.verify(grant)).isEmpty();
     }
@@ -121,7 +116,7 @@ class ExtendTest {
 
   @Test
   void leasesOfASessionAreVerifiedInFewRequestsAndOneThatWasTakenDoesNotStand() throws Exception {
-    try (OpenStore open = new OpenStore(server.address())) {
+    try (OpenStore open = new OpenStore(ConsulServer.address(server))) {
       List<Grant> grants = new ArrayList<>();
       for (int i = 0; i < 100; i++) {
         grants.add(open.acquire(name + i));
@@ -144,10 +139,10 @@ class ExtendTest {
     try (LockStore store = open()) {
       Grant grant = acquire(store, Duration.ofMinutes(1));
       String session = ((ConsulGrant) grant).attempt().session().id();
-      new TestHttp(server.address()).destroySession(session);
+      new TestHttp(ConsulServer.address(server)).destroySession(session);
       assertThat(store.extend(grant, Duration.ofMinutes(2))).isEmpty();
       assertThat(store.verify(grant)).isEmpty();
-      eventually("its name is free", () -> isFree(store));
+      Await.until("its name is free", () -> isFree(store));
     }
   }
 
@@ -158,7 +153,7 @@ class ExtendTest {
         LockStore other = open()) {
       Grant grant = acquire(store, Duration.ofMinutes(1));
       for (String key : keysOfLocks()) {
-        new TestHttp(server.address()).delete("/v1/kv/" + key);
+        new TestHttp(ConsulServer.address(server)).delete("/v1/kv/" + key);
       }
       Grant next = acquire(other, Duration.ofMinutes(1));
       assertThat(store.extend(grant, Duration.ofMinutes(2))).isEmpty();
@@ -188,7 +183,7 @@ class ExtendTest {
       long granted = System.nanoTime();
       await(Duration.ofSeconds(2), granted);
       assertThat(store.extend(grant, Duration.ofMinutes(1))).isEmpty();
-      eventually("its name is free", () -> isFree(store));
+      Await.until("its name is free", () -> isFree(store));
     }
   }
 
@@ -204,14 +199,14 @@ class ExtendTest {
       assertThat(store.extend(grant, Duration.ofMinutes(1))).isPresent();
       long released = System.nanoTime();
       assertThat(store.release(grant, hold)).isEqualTo(ReleaseOutcome.RELEASED);
-      eventually("the hold ends", () -> isFree(other));
+      Await.until("the hold ends", () -> isFree(other));
       assertThat(since(released)).isBetween(hold, hold.plusSeconds(15));
     }
   }
 
   @Test
   void aFixedLeaseIsHeldForLongerOnceItIsExtended() throws Exception {
-    try (LockClient client = ConsulLocks.builder(new OkHttpClient(), server.address())
+    try (LockClient client = ConsulLocks.builder(new OkHttpClient(), ConsulServer.address(server))
             .prefix(prefix)
             .storeTimeout(Duration.ofSeconds(3))
             .build();

@@ -1,6 +1,5 @@
 package io.holdfast.lock.consul;
 
-import static io.holdfast.lock.consul.Eventually.eventually;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
@@ -14,6 +13,8 @@ import io.holdfast.lock.spi.LockStore;
 import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.tck.fault.Ports;
+import io.holdfast.lock.testsupport.Await;
+import io.holdfast.lock.testsupport.ServerContainer;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.Socket;
@@ -33,7 +34,6 @@ import java.util.concurrent.atomic.AtomicReference;
 import javax.net.SocketFactory;
 import okhttp3.OkHttpClient;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -45,7 +45,7 @@ class FaultsTest {
   /** The least pause between a long poll of a waiter that failed and the next. */
   private static final long LEAST_PAUSE_MILLIS = 250;
 
-  private static KitContainer server;
+  private static ServerContainer server;
 
   private final WrongAnswers answers = new WrongAnswers();
   private final Requests requests = new Requests();
@@ -57,12 +57,7 @@ class FaultsTest {
 
   @BeforeAll
   static void start() {
-    server = new KitContainer();
-  }
-
-  @AfterAll
-  static void stop() {
-    server.close();
+    server = ConsulServer.shared();
   }
 
   private LockClient client() {
@@ -70,7 +65,7 @@ class FaultsTest {
   }
 
   private static LockClient client(OkHttpClient users) {
-    return ConsulLocks.builder(users, server.address())
+    return ConsulLocks.builder(users, ConsulServer.address(server))
         .storeTimeout(Duration.ofSeconds(4))
         .defaultOptions(LockOptions.renewed(Duration.ofSeconds(12)))
         .build();
@@ -139,24 +134,24 @@ class FaultsTest {
           }
         })
         .build();
-    try (LockClient client = ConsulLocks.builder(users, server.address())
+    try (LockClient client = ConsulLocks.builder(users, ConsulServer.address(server))
         .storeTimeout(Duration.ofSeconds(4))
         // Its long polls take up to five minutes.
         .defaultOptions(LockOptions.renewed(Duration.ofMinutes(5)))
         .build()) {
       Lease unused = client.get(name).lock();
-      eventually("its session is watched", () -> underWay.get() == 1);
+      Await.until("its session is watched", () -> underWay.get() == 1);
       throwing.set(true);
       assertThatExceptionOfType(LockStoreException.class)
           .isThrownBy(() -> client.get("other-" + name).tryLock())
           .withMessageContaining("The interceptor is broken");
     }
-    eventually("no request is left", () -> underWay.get() == 0);
+    Await.until("no request is left", () -> underWay.get() == 0);
   }
 
   @Test
   void anAddressWithAWrongPathIsAnErrorThatNamesIt() {
-    String address = server.address() + "/wrong";
+    String address = ConsulServer.address(server) + "/wrong";
     assertThatExceptionOfType(LockStoreException.class)
         .isThrownBy(() -> ConsulLocks.builder(new OkHttpClient(), address).build())
         .withMessageContaining(address);
@@ -187,12 +182,12 @@ class FaultsTest {
           this::client)) {
         assertThatExceptionOfType(LockStoreException.class)
             .isThrownBy(question)
-            .withMessageContaining(server.address());
+            .withMessageContaining(ConsulServer.address(server));
       }
       assertThat(lease.isHeld()).isTrue();
       lease.close();
       answers.end();
-      eventually("it is free", () -> other.get(name).inspect().isEmpty());
+      Await.until("it is free", () -> other.get(name).inspect().isEmpty());
     }
   }
 
@@ -202,7 +197,7 @@ class FaultsTest {
       // The client does not hear of the end of its session.
       answers.begin("/v1/kv/", 500, "No cluster leader");
       Lease first = client.get(name).lock();
-      TestHttp http = new TestHttp(server.address());
+      TestHttp http = new TestHttp(ConsulServer.address(server));
       String session = http.sessionOf(ConsulGuard.of(first).key());
       first.close();
       http.destroySession(session);
@@ -216,7 +211,7 @@ class FaultsTest {
   @Test
   void aSessionThatTheServersSettingsForbidIsARefusalThatSaysSo() throws Exception {
     try (LockClient client = client();
-        LockStore store = PlainStore.open(users, server.address(), "faults")) {
+        LockStore store = PlainStore.open(users, ConsulServer.address(server), "faults")) {
       // The words are those of Consul.
       answers.begin(
           "/v1/session/create",
@@ -251,7 +246,7 @@ class FaultsTest {
 
   @Test
   void aTransactionThatFailsInsideConsulTellsNothingAboutTheLock() throws Exception {
-    try (LockStore store = PlainStore.open(users, server.address(), "faults")) {
+    try (LockStore store = PlainStore.open(users, ConsulServer.address(server), "faults")) {
       Grant grant = store.tryAcquire(OpenStore.claim(name)).orElseThrow();
       answers.begin(
           "/v1/txn",
@@ -277,9 +272,9 @@ class FaultsTest {
     try (LockClient client = client();
         Lease lease = client.get(name).lock()) {
       answers.begin("/v1/session/renew/", 429, "Too many");
-      eventually("the holder doubts", () -> lease.state() == LeaseState.UNCERTAIN);
+      Await.until("the holder doubts", () -> lease.state() == LeaseState.UNCERTAIN);
       answers.end();
-      eventually("and is sure again", () -> lease.state() == LeaseState.HELD);
+      Await.until("and is sure again", () -> lease.state() == LeaseState.HELD);
     }
   }
 
@@ -299,7 +294,7 @@ class FaultsTest {
           return next.token();
         }
       });
-      eventually("it asked several times", () -> requests.count("/v1/kv/holdfast/m/") >= 4);
+      Await.until("it asked several times", () -> requests.count("/v1/kv/holdfast/m/") >= 4);
       long asked = requests.count("/v1/kv/holdfast/m/");
       long elapsedMillis = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - begin);
       assertThat(asked)
@@ -335,7 +330,7 @@ class FaultsTest {
         }
       });
       thread.start();
-      eventually("somebody connects", () -> connects.waiting.get());
+      Await.until("somebody connects", () -> connects.waiting.get());
       thread.interrupt();
       connects.go.countDown();
       thread.join(30_000);
@@ -349,7 +344,7 @@ class FaultsTest {
   void anInterruptThatClosesTheSocketBreaksNothing() throws Exception {
     Thread caller = Thread.currentThread();
     AtomicInteger requests = new AtomicInteger();
-    try (OpenStore open = new OpenStore(server.address())) {
+    try (OpenStore open = new OpenStore(ConsulServer.address(server))) {
       Grant grant = open.acquire(name);
       open.script.next(Integer.MAX_VALUE, request -> Thread.currentThread() == caller, chain -> {
         if (requests.getAndIncrement() == 0) {

@@ -1,12 +1,13 @@
 package io.holdfast.lock.consul;
 
-import static io.holdfast.lock.consul.Eventually.eventually;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.holdfast.lock.consul.session.ConsulGrant;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.StoredHolder;
 import io.holdfast.lock.spi.Ticket;
+import io.holdfast.lock.testsupport.Await;
+import io.holdfast.lock.testsupport.ServerContainer;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.UUID;
@@ -14,7 +15,6 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
@@ -22,7 +22,7 @@ import org.junit.jupiter.api.Test;
 
 /** A forced release of a lock whose holder does not know yet that it has it. */
 class ForceRaceTest {
-  private static KitContainer server;
+  private static ServerContainer server;
 
   private final String name = "force-" + UUID.randomUUID();
   private final ExecutorService thread = Executors.newSingleThreadExecutor();
@@ -32,18 +32,13 @@ class ForceRaceTest {
 
   @BeforeAll
   static void start() {
-    server = new KitContainer();
-  }
-
-  @AfterAll
-  static void stop() {
-    server.close();
+    server = ConsulServer.shared();
   }
 
   @BeforeEach
   void open() throws Exception {
-    late = new OpenStore(server.address());
-    other = new OpenStore(server.address());
+    late = new OpenStore(ConsulServer.address(server));
+    other = new OpenStore(ConsulServer.address(server));
     // Makes the session, so that the next transaction is the acquire.
     late.store.release(late.acquire("warm-" + name), Duration.ZERO);
   }
@@ -60,7 +55,7 @@ class ForceRaceTest {
    * Releases the lock by force, and waits until its holder's client has checked all that it holds.
    */
   private void force() throws Exception {
-    eventually("the session is watched", () -> late.watches() == 1);
+    Await.until("the session is watched", () -> late.watches() == 1);
     StoredHolder holder = other.store.inspect(OpenStore.key(name)).orElseThrow();
     assertThat(other.store.forceRelease(OpenStore.key(name), holder.number())).isTrue();
     late.awaitNewWatchAfter(1);
@@ -71,7 +66,7 @@ class ForceRaceTest {
     late.script.next(1, Script.TRANSACTION, gate::answerLater);
     Future<Optional<Grant>> turn =
         thread.submit(() -> late.store.tryAcquire(OpenStore.claim(name)));
-    eventually("the lock is taken", gate::isReached);
+    Await.until("the lock is taken", gate::isReached);
     force();
     ConsulGrant next = other.acquire(name);
     gate.open();
@@ -85,11 +80,11 @@ class ForceRaceTest {
     ConsulGrant held = other.acquire(name);
     Ticket ticket = late.queue(name);
     other.store.release(held, Duration.ZERO);
-    eventually("the waiter is about to hear", gate::isReached);
+    Await.until("the waiter is about to hear", gate::isReached);
     force();
     ConsulGrant next = other.acquire(name);
     gate.open();
-    eventually("the waiter hears", () -> late.wakeUps.get() > 0);
+    Await.until("the waiter hears", () -> late.wakeUps.get() > 0);
     assertThat(ticket.poll()).isInstanceOf(Ticket.Gone.class);
     assertThat(other.store.verify(next)).isPresent();
   }

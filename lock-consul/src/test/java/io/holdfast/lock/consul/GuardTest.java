@@ -5,28 +5,23 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.holdfast.lock.Lease;
 import io.holdfast.lock.LockClient;
 import io.holdfast.lock.LockOptions;
+import io.holdfast.lock.testsupport.ServerContainer;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.UUID;
 import okhttp3.OkHttpClient;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
 /** A write under a guard is refused from the close of its lease on. */
 class GuardTest {
-  private static KitContainer server;
+  private static ServerContainer server;
 
   private final String name = "guard-" + UUID.randomUUID();
 
   @BeforeAll
   static void start() {
-    server = new KitContainer();
-  }
-
-  @AfterAll
-  static void stop() {
-    server.close();
+    server = ConsulServer.shared();
   }
 
   /** The minimum hold keeps the name taken, by the same session. */
@@ -34,7 +29,7 @@ class GuardTest {
   void afterTheCloseNothingIsWrittenWhileTheMinimumHoldRuns() throws Exception {
     LockOptions options = LockOptions.defaults().withMinHold(Duration.ofSeconds(20));
     try (LockClient client =
-        ConsulLocks.builder(new OkHttpClient(), server.address()).build()) {
+        ConsulLocks.builder(new OkHttpClient(), ConsulServer.address(server)).build()) {
       String write;
       try (Lease lease = client.get(name, options).lock()) {
         write = "["
@@ -53,7 +48,7 @@ class GuardTest {
   @Test
   void nothingIsWrittenForAnEarlierLease() throws Exception {
     try (LockClient client =
-        ConsulLocks.builder(new OkHttpClient(), server.address()).build()) {
+        ConsulLocks.builder(new OkHttpClient(), ConsulServer.address(server)).build()) {
       Lease lease = client.get(name).lock();
       String write = "[" + ConsulGuard.of(lease).operation() + "]";
       assertThat(status(write)).isEqualTo(200);
@@ -66,6 +61,8 @@ class GuardTest {
   }
 
   private static int status(String transaction) throws IOException {
-    return new TestHttp(server.address()).put("/v1/txn", transaction).status();
+    return new TestHttp(ConsulServer.address(server))
+        .put("/v1/txn", transaction)
+        .status();
   }
 }

@@ -1,6 +1,5 @@
 package io.holdfast.lock.consul;
 
-import static io.holdfast.lock.consul.Eventually.eventually;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.holdfast.lock.Lease;
@@ -8,6 +7,8 @@ import io.holdfast.lock.LeaseLoss;
 import io.holdfast.lock.LockClient;
 import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.tck.fault.FaultProxy;
+import io.holdfast.lock.testsupport.Await;
+import io.holdfast.lock.testsupport.ServerContainer;
 import java.time.Duration;
 import java.util.List;
 import java.util.UUID;
@@ -41,14 +42,14 @@ class IdleConnectionsTest {
     String name = "idle-" + UUID.randomUUID();
     List<LeaseLoss> losses = new CopyOnWriteArrayList<>();
     ExecutorService thread = Executors.newSingleThreadExecutor();
-    try (KitContainer server = new KitContainer();
+    try (ServerContainer server = ConsulServer.start();
         FaultProxy way = FaultProxy.open(server.host(), server.port());
         LockClient holder = client(way);
         LockClient waiter = client(way)) {
       Lease lease = holder.get(name).lock();
       lease.onLost(losses::add);
       Future<Long> next = thread.submit(() -> waiter.get(name).call(Lease::token));
-      eventually("somebody waits", () -> holder.list(name, 1).get(0).waiting().orElse(0) == 1);
+      Await.until("somebody waits", () -> holder.list(name, 1).get(0).waiting().orElse(0) == 1);
       for (int i = 0; i < times; i++) {
         end(way, i);
         Thread.sleep(REST.toMillis());

@@ -1,11 +1,12 @@
 package io.holdfast.lock.consul;
 
-import static io.holdfast.lock.consul.Eventually.eventually;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.holdfast.lock.DistributedLock;
 import io.holdfast.lock.Lease;
 import io.holdfast.lock.LockClient;
+import io.holdfast.lock.testsupport.Await;
+import io.holdfast.lock.testsupport.ServerContainer;
 import java.io.IOException;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -17,7 +18,6 @@ import java.util.regex.Pattern;
 import okhttp3.Interceptor;
 import okhttp3.OkHttpClient;
 import okhttp3.Response;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
@@ -38,18 +38,13 @@ class KeyCharactersTest {
       "-_20",
       "?a=b&c");
 
-  private static KitContainer server;
+  private static ServerContainer server;
 
   private final RefusesOthers refuses = new RefusesOthers();
 
   @BeforeAll
   static void start() {
-    server = new KitContainer();
-  }
-
-  @AfterAll
-  static void stop() {
-    server.close();
+    server = ConsulServer.shared();
   }
 
   /**
@@ -75,7 +70,7 @@ class KeyCharactersTest {
 
   private LockClient client() {
     OkHttpClient users = new OkHttpClient.Builder().addInterceptor(refuses).build();
-    return ConsulLocks.builder(users, server.address()).build();
+    return ConsulLocks.builder(users, ConsulServer.address(server)).build();
   }
 
   @Test
@@ -87,7 +82,7 @@ class KeyCharactersTest {
         DistributedLock lock = holder.get(name);
         Lease lease = lock.lock();
         Future<Long> turn = thread.submit(() -> waiting.get(name).call(Lease::token));
-        eventually("it waits", () -> !waiting.get(name).inspect().isEmpty());
+        Await.until("it waits", () -> !waiting.get(name).inspect().isEmpty());
         assertThat(holder.list(name, 10)).anyMatch(held -> held.name().equals(name));
         lease.close();
         assertThat(turn.get(30, TimeUnit.SECONDS)).as(name).isGreaterThan(lease.token());
@@ -95,7 +90,7 @@ class KeyCharactersTest {
         assertThat(waiting.get(name).forceRelease(taken.token())).isTrue();
       }
       assertThat(refuses.refused).isEmpty();
-      for (String key : new TestHttp(server.address()).keys("holdfast/m/")) {
+      for (String key : new TestHttp(ConsulServer.address(server)).keys("holdfast/m/")) {
         assertThat(key).matches("[A-Za-z0-9_./-]+").doesNotContain("..");
       }
     } finally {

@@ -1,6 +1,5 @@
 package io.holdfast.lock.consul;
 
-import static io.holdfast.lock.consul.Eventually.eventually;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
@@ -14,6 +13,8 @@ import io.holdfast.lock.spi.LockStore;
 import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.Ticket;
+import io.holdfast.lock.testsupport.Await;
+import io.holdfast.lock.testsupport.ServerContainer;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
@@ -27,7 +28,6 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import okhttp3.Request;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
@@ -40,24 +40,19 @@ import org.junit.jupiter.params.provider.ValueSource;
  * affects the other.
  */
 class KeyReuseTest {
-  private static KitContainer server;
+  private static ServerContainer server;
 
   private final String name = "reuse-" + UUID.randomUUID();
   private OpenStore open;
 
   @BeforeAll
   static void start() {
-    server = new KitContainer();
-  }
-
-  @AfterAll
-  static void stop() {
-    server.close();
+    server = ConsulServer.shared();
   }
 
   @BeforeEach
   void open() throws Exception {
-    open = new OpenStore(server.address());
+    open = new OpenStore(ConsulServer.address(server));
     // Makes the session, so that the next transaction is the acquire.
     open.store.release(open.acquire("warm-" + name), Duration.ZERO);
   }
@@ -68,7 +63,7 @@ class KeyReuseTest {
   }
 
   private List<String> keys() throws IOException {
-    return new TestHttp(server.address()).keys("holdfast/m/" + name + "/");
+    return new TestHttp(ConsulServer.address(server)).keys("holdfast/m/" + name + "/");
   }
 
   private boolean isFree() {
@@ -92,7 +87,7 @@ class KeyReuseTest {
   @Test
   void whoAsksAgainForALockThatItFoundTakenLooksFirstAndWritesNothing() throws Exception {
     Callable<Object> ask = () -> open.store.tryAcquire(OpenStore.claim(name));
-    try (OpenStore other = new OpenStore(server.address())) {
+    try (OpenStore other = new OpenStore(ConsulServer.address(server))) {
       ConsulGrant held = other.acquire(name);
       assertThat(requestsOf(ask)).isEqualTo(2);
       for (int i = 0; i < 3; i++) {
@@ -123,7 +118,7 @@ class KeyReuseTest {
     ExecutorService executor = Executors.newSingleThreadExecutor();
     try {
       Future<ConsulGrant> acquire = executor.submit(() -> open.acquire(name));
-      eventually("its request is on the way", onTheWay::isReached);
+      Await.until("its request is on the way", onTheWay::isReached);
       withdrawAnAttemptWithoutAnswer();
       onTheWay.open();
       ConsulGrant grant = acquire.get(60, TimeUnit.SECONDS);
@@ -177,7 +172,7 @@ class KeyReuseTest {
 
   @Test
   void whoLeftTheLineComesBackWithTheSameKey() throws Exception {
-    try (OpenStore other = new OpenStore(server.address())) {
+    try (OpenStore other = new OpenStore(ConsulServer.address(server))) {
       ConsulGrant held = other.acquire(name);
       open.queue(name).close();
       Ticket again = open.queue(name);
@@ -203,7 +198,7 @@ class KeyReuseTest {
           .isThrownBy(() -> open.store.tryAcquire(claim))
           .satisfies(e -> assertThat(e.mayHaveHappened()).isTrue());
       assertThat(taken).as("taken by a new key: " + isNew).containsExactly(true, true);
-      eventually("it is withdrawn", () -> isWithdrawn(claim));
+      Await.until("it is withdrawn", () -> isWithdrawn(claim));
       assertThat(isFree()).isTrue();
       assertThat(keys()).hasSize(1);
     }
@@ -213,13 +208,14 @@ class KeyReuseTest {
   @Test
   void aGateThatSomebodyDeletedIsAnErrorAndIsMadeAnew() throws Exception {
     String session = open.acquire("held-" + name).attempt().session().id();
-    new TestHttp(server.address()).delete("/v1/kv/holdfast/session/" + session + "/gate");
+    new TestHttp(ConsulServer.address(server))
+        .delete("/v1/kv/holdfast/session/" + session + "/gate");
     long asked = open.requests.count("/v1/txn");
     assertThatExceptionOfType(StoreException.class)
         .isThrownBy(() -> open.acquire(name))
         .withMessageContaining("/gate");
     assertThat(open.requests.count("/v1/txn") - asked).as("questions").isLessThan(10);
-    eventually("the next has the lock", () -> {
+    Await.until("the next has the lock", () -> {
       try {
         return open.store.tryAcquire(OpenStore.claim(name)).isPresent();
       } catch (StoreException e) {
@@ -231,7 +227,7 @@ class KeyReuseTest {
 
   /** Whether the lock is taken, asked without the store, whose requests the script bends. */
   private boolean isTaken() throws IOException {
-    return new TestHttp(server.address())
+    return new TestHttp(ConsulServer.address(server))
         .entries("holdfast/m/" + name + "/").stream()
             .anyMatch(entry -> !entry.session().isEmpty() && !Mark.of(entry).released());
   }
@@ -267,7 +263,7 @@ class KeyReuseTest {
           .as("a new key: " + isNew)
           .isThrownBy(() -> open.store.tryAcquire(OpenStore.claim(name)))
           .satisfies(e -> assertThat(e.mayHaveHappened()).isTrue());
-      eventually("its name is free", this::isFree);
+      Await.until("its name is free", this::isFree);
     }
   }
 
@@ -298,7 +294,7 @@ class KeyReuseTest {
 
   @Test
   void whoseLeavingWasSentTwiceHasLeft() throws Exception {
-    try (OpenStore other = new OpenStore(server.address())) {
+    try (OpenStore other = new OpenStore(ConsulServer.address(server))) {
       ConsulGrant held = other.acquire(name);
       Ticket ticket = open.queue(name);
       open.script.loseAnswers(1);
@@ -311,7 +307,7 @@ class KeyReuseTest {
   @Test
   void aWithdrawalAfterTheTicketWasClosedLeavesTheNextAttemptAlone() throws Exception {
     Claim claim = OpenStore.claim(name);
-    try (OpenStore other = new OpenStore(server.address())) {
+    try (OpenStore other = new OpenStore(ConsulServer.address(server))) {
       ConsulGrant held = other.acquire(name);
       open.queue(claim).close();
       other.store.release(held, Duration.ZERO);
@@ -325,7 +321,7 @@ class KeyReuseTest {
   void aTicketThatIsClosedAgainOrAfterAWithdrawalLeavesTheNextAttemptAlone() throws Exception {
     for (boolean withdrawn : List.of(true, false)) {
       Claim claim = OpenStore.claim(name);
-      try (OpenStore other = new OpenStore(server.address())) {
+      try (OpenStore other = new OpenStore(ConsulServer.address(server))) {
         ConsulGrant held = other.acquire(name);
         Ticket ticket = open.queue(claim);
         if (withdrawn) {
@@ -350,7 +346,7 @@ class KeyReuseTest {
     Claim claim = OpenStore.claim(name);
     Script.Gate gate = new Script.Gate();
     ExecutorService thread = Executors.newSingleThreadExecutor();
-    try (OpenStore other = new OpenStore(server.address())) {
+    try (OpenStore other = new OpenStore(ConsulServer.address(server))) {
       ConsulGrant held = other.acquire(name);
       Ticket ticket = open.queue(claim);
       Callable<Void> close = () -> {
@@ -363,7 +359,7 @@ class KeyReuseTest {
       };
       open.script.next(1, Script.TRANSACTION, gate::askLater);
       Future<Void> slow = thread.submit(slowWithdrawal ? withdraw : close);
-      eventually("the slow one asks", gate::isReached);
+      Await.until("the slow one asks", gate::isReached);
       (slowWithdrawal ? close : withdraw).call();
       other.store.release(held, Duration.ZERO);
       ConsulGrant next = open.acquire(name);
@@ -378,8 +374,8 @@ class KeyReuseTest {
 
   @Test
   void aTicketThatWasGrantedTheLockDoesNotEndItWhenItIsClosed() throws Exception {
-    try (LockStore holder = PlainStore.open(server.address(), "granted");
-        LockStore waiting = PlainStore.open(server.address(), "granted")) {
+    try (LockStore holder = PlainStore.open(ConsulServer.address(server), "granted");
+        LockStore waiting = PlainStore.open(ConsulServer.address(server), "granted")) {
       Grant held = holder.tryAcquire(OpenStore.claim(name)).orElseThrow();
       Ticket ticket =
           ((Acquisition.Queued) waiting.acquireOrQueue(OpenStore.claim(name), () -> {})).ticket();
@@ -393,7 +389,7 @@ class KeyReuseTest {
   @Test
   void aLeaseThatRanOutIsOver() throws Exception {
     ConsulGrant grant = open.acquire(OpenStore.claim(name, Duration.ofSeconds(2)));
-    eventually("its name is free", this::isFree);
+    Await.until("its name is free", this::isFree);
     assertThat(release(grant)).isEqualTo(ReleaseOutcome.ALREADY_LOST);
     keyOfNext();
   }
@@ -406,32 +402,33 @@ class KeyReuseTest {
   void anAttemptThatIsOverIsFreedThoughNobodyHadThatDone() throws Exception {
     ConsulGrant grant = open.acquire(name);
     grant.attempt().end();
-    eventually("its name is free", this::isFree);
-    eventually("nothing keeps its session", () -> grant.attempt().session().isUnused());
+    Await.until("its name is free", this::isFree);
+    Await.until("nothing keeps its session", () -> grant.attempt().session().isUnused());
     keyOfNext();
   }
 
   @Test
   void aLossByForceLeavesNothingOfTheAttempt() throws Exception {
     ConsulGrant grant = open.acquire(name);
-    try (OpenStore other = new OpenStore(server.address())) {
+    try (OpenStore other = new OpenStore(ConsulServer.address(server))) {
       assertThat(other.store.forceRelease(OpenStore.key(name), grant.number())).isTrue();
       assertThat(isFree()).isTrue();
     }
-    eventually("the holder is told", () -> !open.losses.isEmpty());
+    Await.until("the holder is told", () -> !open.losses.isEmpty());
     assertThat(release(grant)).isEqualTo(ReleaseOutcome.ALREADY_LOST);
-    eventually(
+    Await.until(
         "nothing is known of it", () -> open.store.sessions().attempt(grant.claim()) == null);
-    eventually("nor in its session", () -> grant.attempt().session().isUnused());
+    Await.until("nor in its session", () -> grant.attempt().session().isUnused());
     keyOfNext();
   }
 
   @Test
   void afterTheEndOfTheSessionTheNextHasAnotherKey() throws Exception {
     ConsulGrant grant = open.acquire(name);
-    new TestHttp(server.address()).destroySession(grant.attempt().session().id());
+    new TestHttp(ConsulServer.address(server))
+        .destroySession(grant.attempt().session().id());
     assertThat(release(grant)).isEqualTo(ReleaseOutcome.ALREADY_LOST);
-    eventually("its client says that it is over", this::isFree);
+    Await.until("its client says that it is over", this::isFree);
     assertThat(keyOfNext()).isNotEqualTo(grant.attempt().key());
   }
 
@@ -439,7 +436,7 @@ class KeyReuseTest {
   void aKeyThatNobodyComesBackForIsDeleted() throws Exception {
     release(open.acquire(name));
     assertThat(keys()).hasSize(1);
-    eventually("it is deleted", () -> {
+    Await.until("it is deleted", () -> {
       try {
         return keys().isEmpty();
       } catch (IOException e) {

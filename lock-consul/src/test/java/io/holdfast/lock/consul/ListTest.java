@@ -15,6 +15,7 @@ import io.holdfast.lock.spi.LockKind;
 import io.holdfast.lock.spi.LockStore;
 import io.holdfast.lock.spi.StoredLock;
 import io.holdfast.lock.spi.Ticket;
+import io.holdfast.lock.testsupport.ServerContainer;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
@@ -32,15 +33,15 @@ import org.junit.jupiter.api.Test;
 class ListTest {
   private static final int MANY = 10_000;
 
-  private static KitContainer server;
+  private static ServerContainer server;
 
   private final String prefix = "list-" + UUID.randomUUID();
   private final Requests requests = new Requests();
-  private final TestHttp http = new TestHttp(server.address());
+  private final TestHttp http = new TestHttp(ConsulServer.address(server));
 
   @BeforeAll
   static void start() {
-    server = new KitContainer();
+    server = ConsulServer.start();
   }
 
   @AfterAll
@@ -50,14 +51,14 @@ class ListTest {
 
   private LockClient client() {
     OkHttpClient users = new OkHttpClient.Builder().addInterceptor(requests).build();
-    return ConsulLocks.builder(users, server.address())
+    return ConsulLocks.builder(users, ConsulServer.address(server))
         .prefix(prefix)
         .storeTimeout(Duration.ofSeconds(5))
         .build();
   }
 
   private LockStore open() throws Exception {
-    return PlainStore.open(server.address(), prefix);
+    return PlainStore.open(ConsulServer.address(server), prefix);
   }
 
   private static List<String> names(LockClient client, String namePrefix) {

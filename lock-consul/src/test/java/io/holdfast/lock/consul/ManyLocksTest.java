@@ -6,13 +6,14 @@ import io.holdfast.lock.Lease;
 import io.holdfast.lock.LeaseLoss;
 import io.holdfast.lock.LockClient;
 import io.holdfast.lock.LockOptions;
+import io.holdfast.lock.testsupport.Await;
+import io.holdfast.lock.testsupport.ServerContainer;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import okhttp3.OkHttpClient;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -30,25 +31,20 @@ class ManyLocksTest {
   /** The number of leases that the close of the client ends, each with a warning in the log. */
   private static final int CLOSED_AT_ONCE = 2_000;
 
-  private static KitContainer server;
+  private static ServerContainer server;
 
   private final Requests requests = new Requests();
 
   @BeforeAll
   static void start() {
-    server = new KitContainer();
-  }
-
-  @AfterAll
-  static void stop() {
-    server.close();
+    server = ConsulServer.shared();
   }
 
   @Test
   void tenThousandHeldLocksAreRenewedAndLookedAtInFewRequests() throws Exception {
     OkHttpClient users = new OkHttpClient.Builder().addInterceptor(requests).build();
     long closing;
-    try (LockClient client = ConsulLocks.builder(users, server.address())
+    try (LockClient client = ConsulLocks.builder(users, ConsulServer.address(server))
         .clientName("many")
         .defaultOptions(LockOptions.renewed(TTL))
         .build()) {
@@ -84,7 +80,7 @@ class ManyLocksTest {
       begin = System.nanoTime();
       Lease taken = leases.remove(LOCKS / 2);
       assertThat(client.get("many/" + LOCKS / 2).forceRelease(taken.token())).isTrue();
-      Eventually.eventually("its holder is told", () -> losses.get() == 1);
+      Await.until("its holder is told", () -> losses.get() == 1);
       report("one taken by force, and told", begin);
       assertThat(leases).allMatch(Lease::isHeld);
 
@@ -96,7 +92,7 @@ class ManyLocksTest {
       closing = System.nanoTime();
     }
     report("closed with the others", closing);
-    assertThat(new TestHttp(server.address()).keys("holdfast")).isEmpty();
+    assertThat(new TestHttp(ConsulServer.address(server)).keys("holdfast")).isEmpty();
   }
 
   private void report(String what, long begin) {

@@ -1,7 +1,5 @@
 package io.holdfast.lock.consul;
 
-import static io.holdfast.lock.consul.Eventually.eventually;
-
 import io.holdfast.lock.LeaseLoss;
 import io.holdfast.lock.consul.http.ConsulHttp;
 import io.holdfast.lock.consul.session.ConsulGrant;
@@ -16,6 +14,7 @@ import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoreSettings;
 import io.holdfast.lock.spi.Ticket;
 import io.holdfast.lock.spi.TimeSource;
+import io.holdfast.lock.testsupport.Await;
 import java.time.Duration;
 import java.util.List;
 import java.util.UUID;
@@ -90,7 +89,7 @@ final class OpenStore implements AutoCloseable, StoreEvents {
    * Waits until the client has acted on the answer to its session's long poll, and begun the next.
    */
   void awaitNewWatchAfter(long watches) {
-    eventually("the session's key is watched anew", () -> watches() > watches);
+    Await.until("the session's key is watched anew", () -> watches() > watches);
   }
 
   /** Whether a request renews or watches the client's session, as happens in the background. */

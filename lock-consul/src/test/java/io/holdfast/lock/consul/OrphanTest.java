@@ -1,6 +1,5 @@
 package io.holdfast.lock.consul;
 
-import static io.holdfast.lock.consul.Eventually.eventually;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
@@ -19,12 +18,13 @@ import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoredHolder;
 import io.holdfast.lock.spi.Ticket;
 import io.holdfast.lock.tck.fault.FaultProxy;
+import io.holdfast.lock.testsupport.Await;
+import io.holdfast.lock.testsupport.ServerContainer;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
@@ -35,10 +35,10 @@ import org.junit.jupiter.api.Test;
 class OrphanTest {
   private static final Duration TTL = Duration.ofSeconds(10);
 
-  private static KitContainer server;
+  private static ServerContainer server;
 
   private final String name = "orphan-" + UUID.randomUUID();
-  private final TestHttp http = new TestHttp(server.address());
+  private final TestHttp http = new TestHttp(ConsulServer.address(server));
   private final FaultProxy link = FaultProxy.open(server.host(), server.port());
   private final AheadTime time = new AheadTime();
   private OpenStore lost;
@@ -46,18 +46,13 @@ class OrphanTest {
 
   @BeforeAll
   static void start() {
-    server = new KitContainer();
-  }
-
-  @AfterAll
-  static void stop() {
-    server.close();
+    server = ConsulServer.shared();
   }
 
   @BeforeEach
   void open() {
     lost = new OpenStore("http://" + link.host() + ":" + link.port());
-    other = new OpenStore(server.address(), time);
+    other = new OpenStore(ConsulServer.address(server), time);
   }
 
   @AfterEach
@@ -116,7 +111,7 @@ class OrphanTest {
   private String witness(ConsulGrant grant) throws Exception {
     assertThat(lost.store.renew(List.of(grant))).hasOnlyElementsOfType(Renewal.Renewed.class);
     String key = "holdfast/session/" + grant.attempt().session().id() + "/witness";
-    eventually("it has a witness", () -> !isGone(key));
+    Await.until("it has a witness", () -> !isGone(key));
     return http.sessionOf(key);
   }
 
@@ -138,7 +133,7 @@ class OrphanTest {
     assertThat(isGrantedInPassing()).isFalse();
     assertThat(lost.store.renew(List.of(grant))).hasOnlyElementsOfType(Renewal.Lost.class);
     assertThat(lost.losses).containsExactly(LeaseLoss.Reason.SESSION_LOST);
-    eventually("the lock is free", this::isGrantedInPassing);
+    Await.until("the lock is free", this::isGrantedInPassing);
   }
 
   @Test
@@ -164,7 +159,7 @@ class OrphanTest {
 
   /** Whether a client that asks once and is closed is granted the lock. */
   private boolean isGrantedInPassing() {
-    try (OpenStore passing = new OpenStore(server.address())) {
+    try (OpenStore passing = new OpenStore(ConsulServer.address(server))) {
       return passing.store.tryAcquire(OpenStore.claim(name, TTL)).isPresent();
     } catch (StoreException e) {
       throw new IllegalStateException(e);
@@ -181,7 +176,7 @@ class OrphanTest {
     ConsulGrant grant = lost.acquire(OpenStore.claim(name, TTL));
     link.blackhole();
     long crashed = System.nanoTime();
-    eventually("it is granted", this::isGrantedInPassing);
+    Await.until("it is granted", this::isGrantedInPassing);
     assertThat(Duration.ofNanos(System.nanoTime() - crashed))
         .isBetween(TTL.multipliedBy(2), grant.crashBound(TTL).plusSeconds(5));
     assertThat(http.keys("holdfast/m/" + name)).as("what is left of it").isEmpty();
@@ -195,13 +190,13 @@ class OrphanTest {
     ConsulGrant counted = lost.acquire(OpenStore.claim(name + "-counted", TTL));
     Ticket unused = lost.queue(OpenStore.claim(name + "-counted", TTL));
     end(held.attempt());
-    try (OpenStore passing = new OpenStore(server.address())) {
+    try (OpenStore passing = new OpenStore(ConsulServer.address(server))) {
       assertThat(passing.store.tryAcquire(OpenStore.claim(name + "-counted", TTL)))
           .isEmpty();
     }
     assertThat(http.keys(counted.attempt().key().replaceFirst("[^/]*$", Countdown.KEY)))
         .hasSize(2);
-    eventually("nothing is left", () -> {
+    Await.until("nothing is left", () -> {
       time.by(Duration.ofMinutes(1));
       return isGone("holdfast/m/" + name)
           && isGone("holdfast/session/" + held.attempt().session().id());
@@ -277,7 +272,7 @@ class OrphanTest {
   @Test
   void aWaiterThatGivesUpLeavesItCountedDown() throws Exception {
     end(lost.acquire(OpenStore.claim(name, TTL)).attempt());
-    try (OpenStore passing = new OpenStore(server.address())) {
+    try (OpenStore passing = new OpenStore(ConsulServer.address(server))) {
       passing.queue(OpenStore.claim(name, TTL)).close();
     }
     assertThat(countdown()).hasSize(2);
@@ -304,12 +299,12 @@ class OrphanTest {
         .as("counted from when it was first seen")
         .isLessThanOrEqualTo(Duration.ofSeconds(30));
     time.by(Duration.ofSeconds(30));
-    eventually("it is granted", this::isGranted);
+    Await.until("it is granted", this::isGranted);
   }
 
   @Test
   void aMinimumHoldOutlivesItsClientForAsLongAsConsulCounts() throws Exception {
-    try (OpenStore passing = new OpenStore(server.address())) {
+    try (OpenStore passing = new OpenStore(ConsulServer.address(server))) {
       ConsulGrant grant = passing.acquire(withMinHold(name, Duration.ofMinutes(5)));
       passing.store.release(grant, Duration.ofMinutes(5));
       passing.store.release(passing.acquire("another-" + name), Duration.ofSeconds(0));
@@ -328,7 +323,7 @@ class OrphanTest {
     Duration minHold = Duration.ofSeconds(2);
     ConsulGrant grant = other.acquire(withMinHold(name, minHold));
     other.store.release(grant, minHold);
-    eventually("its end is written", () -> other.requests.answered("/v1/txn") - asked == 3);
+    Await.until("its end is written", () -> other.requests.answered("/v1/txn") - asked == 3);
     Entry key = http.entries(grant.attempt().key()).get(0);
     assertThat(Mark.of(key))
         .as("what proves to a waiter that the attempt is over")
@@ -377,7 +372,7 @@ class OrphanTest {
   void whoAsksAgainAndAgainStartsWhenItHasSeenItForLongEnough() throws Exception {
     end(lost.acquire(OpenStore.claim(name, TTL)).attempt());
     long ended = System.nanoTime();
-    eventually("it is granted", this::isGranted);
+    Await.until("it is granted", this::isGranted);
     assertThat(Duration.ofNanos(System.nanoTime() - ended)).isGreaterThan(TTL);
   }
 
@@ -400,7 +395,7 @@ class OrphanTest {
     time.by(ttl.minusSeconds(20));
     assertThat(isGranted()).isFalse();
     time.by(Duration.ofSeconds(20));
-    eventually("it is granted", this::isGranted);
+    Await.until("it is granted", this::isGranted);
   }
 
   @Test
@@ -408,14 +403,14 @@ class OrphanTest {
     ConsulGrant held = other.acquire(OpenStore.claim(name, TTL));
     Claim waits = OpenStore.claim(name, TTL);
     Ticket unused = lost.queue(waits);
-    try (OpenStore waiting = new OpenStore(server.address())) {
+    try (OpenStore waiting = new OpenStore(ConsulServer.address(server))) {
       Ticket ticket = waiting.queue(OpenStore.claim(name, TTL));
       long ended = System.nanoTime();
       end(lost.store.sessions().attempt(waits));
       other.store.release(held, Duration.ZERO);
-      eventually("it is told", () -> waiting.wakeUps.get() > 0);
+      Await.until("it is told", () -> waiting.wakeUps.get() > 0);
       assertThat(ticket.poll()).isInstanceOf(Ticket.Waiting.class);
-      eventually("it starts", () -> isGranted(ticket));
+      Await.until("it starts", () -> isGranted(ticket));
       assertThat(Duration.ofNanos(System.nanoTime() - ended)).isGreaterThan(TTL);
     }
   }
@@ -436,10 +431,10 @@ class OrphanTest {
     Ticket ticket = other.queue(OpenStore.claim(name, ttl));
     long renewals = other.requests.count("/v1/session/renew/");
     time.by(ttl.dividedBy(2));
-    eventually(
+    Await.until(
         "its session is renewed", () -> other.requests.count("/v1/session/renew/") > renewals);
     lost.store.release(held, Duration.ZERO);
-    eventually("it is told", () -> other.wakeUps.get() > 0);
+    Await.until("it is told", () -> other.wakeUps.get() > 0);
     long asked = other.requests.count("/v1/txn");
     assertThat(ticket.poll())
         .isInstanceOfSatisfying(
@@ -459,7 +454,7 @@ class OrphanTest {
     Ticket unused = lost.queue(behind);
     end(lost.store.sessions().attempt(behind));
     assertThat(other.store.forceRelease(OpenStore.key(name), held.number())).isTrue();
-    eventually("the holder is told", () -> !other.losses.isEmpty());
+    Await.until("the holder is told", () -> !other.losses.isEmpty());
   }
 
   @Test
@@ -495,10 +490,10 @@ class OrphanTest {
     assertThat(other.store.list(LockKind.MUTEX, name, 10)).hasSize(1);
     assertThat(isGone("holdfast/session/" + session)).isFalse();
     time.by(Duration.ofMinutes(3));
-    eventually(
+    Await.until(
         "the key that no attempt has is deleted", () -> isGone(spare.attempt().key()));
-    eventually("so are those of the session", () -> isGone("holdfast/session/" + session));
-    eventually("the name is free", () -> {
+    Await.until("so are those of the session", () -> isGone("holdfast/session/" + session));
+    Await.until("the name is free", () -> {
       try {
         return other.store.inspect(OpenStore.key(name)).isEmpty();
       } catch (StoreException e) {
@@ -506,7 +501,7 @@ class OrphanTest {
       }
     });
     time.by(Duration.ofSeconds(15));
-    eventually("its key is deleted as well", () -> isGone(grant.attempt().key()));
+    Await.until("its key is deleted as well", () -> isGone(grant.attempt().key()));
   }
 
   @Test
@@ -520,7 +515,7 @@ class OrphanTest {
     } catch (StoreException e) {
       assertThat(e).hasMessageContaining("Permission denied");
     }
-    eventually("no session is left", () -> {
+    Await.until("no session is left", () -> {
       try {
         return before.containsAll(http.sessions());
       } catch (IOException e) {
@@ -533,8 +528,8 @@ class OrphanTest {
   void whoseWatchDiedOfAnErrorIsToldOfAForcedReleaseAllTheSame() throws Exception {
     other.script.next(1, Script::isOnSession, chain -> Script.broken(chain));
     ConsulGrant grant = other.acquire(name);
-    eventually("the session is watched anew", () -> other.watches() >= 2);
+    Await.until("the session is watched anew", () -> other.watches() >= 2);
     other.store.forceRelease(OpenStore.key(name), grant.number());
-    eventually("the holder is told", () -> !other.losses.isEmpty());
+    Await.until("the holder is told", () -> !other.losses.isEmpty());
   }
 }

@@ -1,6 +1,5 @@
 package io.holdfast.lock.consul;
 
-import static io.holdfast.lock.consul.Eventually.eventually;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
@@ -8,6 +7,8 @@ import io.holdfast.lock.Lease;
 import io.holdfast.lock.LockClient;
 import io.holdfast.lock.LockLostException;
 import io.holdfast.lock.LockStoreException;
+import io.holdfast.lock.testsupport.Await;
+import io.holdfast.lock.testsupport.ServerContainer;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -41,7 +42,7 @@ class OutageSoakTest {
    */
   private static final Duration FREE_WITHIN = Duration.ofSeconds(2 * 5 + 2);
 
-  private static final List<KitContainer> servers = new ArrayList<>();
+  private static final List<ServerContainer> servers = new ArrayList<>();
 
   private final String run = UUID.randomUUID().toString();
   private final ExecutorService threads = Executors.newCachedThreadPool();
@@ -49,28 +50,30 @@ class OutageSoakTest {
   @BeforeAll
   static void start() {
     for (int i = 0; i < OUTAGES; i++) {
-      servers.add(new KitContainer());
+      servers.add(ConsulServer.start());
     }
   }
 
   @AfterAll
   static void stop() {
-    servers.forEach(KitContainer::close);
+    servers.forEach(ServerContainer::close);
   }
 
   @AfterEach
   void end() {
-    servers.forEach(KitContainer::resume);
+    servers.forEach(ServerContainer::resume);
     threads.shutdownNow();
   }
 
-  private static LockClient client(KitContainer server, OkHttpClient users) {
-    return ConsulLocks.builder(users, server.address()).build();
+  private static LockClient client(ServerContainer server, OkHttpClient users) {
+    return ConsulLocks.builder(users, ConsulServer.address(server)).build();
   }
 
-  private static int inLine(KitContainer server, String name) {
+  private static int inLine(ServerContainer server, String name) {
     try {
-      return new TestHttp(server.address()).keys("holdfast/m/" + name + "/").size();
+      return new TestHttp(ConsulServer.address(server))
+          .keys("holdfast/m/" + name + "/")
+          .size();
     } catch (IOException e) {
       throw new IllegalStateException(e);
     }
@@ -83,7 +86,7 @@ class OutageSoakTest {
   @ValueSource(ints = {20, 75, 150})
   void everyNameIsFreeSoonAfterConsulAnswersAgain(int seconds) throws Exception {
     List<Future<Outage>> outages = new ArrayList<>();
-    for (KitContainer server : servers) {
+    for (ServerContainer server : servers) {
       outages.add(threads.submit(() -> outage(server, seconds)));
     }
     int held = 0;
@@ -99,14 +102,14 @@ class OutageSoakTest {
     assertThat(longest).isLessThan(FREE_WITHIN);
   }
 
-  private Outage outage(KitContainer server, int seconds) throws Exception {
+  private Outage outage(ServerContainer server, int seconds) throws Exception {
     String name = "outage-" + run + seconds;
     try (LockClient other = client(server, new OkHttpClient());
         LockClient holder = client(server, new OkHttpClient());
         LockClient waiting = client(server, new OkHttpClient())) {
       Lease lease = holder.get(name).lock();
       Future<Lease> turn = threads.submit(() -> waiting.get(name).lock());
-      eventually("somebody waits", () -> inLine(server, name) == 2);
+      Await.until("somebody waits", () -> inLine(server, name) == 2);
       server.pause();
       TimeUnit.SECONDS.sleep(seconds);
       server.resume();

@@ -8,6 +8,7 @@ import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.Ticket;
+import io.holdfast.lock.testsupport.ServerContainer;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -18,7 +19,6 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import okhttp3.OkHttpClient;
 import okhttp3.Request;
 import okhttp3.Response;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
@@ -31,7 +31,7 @@ import org.junit.jupiter.params.provider.ValueSource;
  * holds them back: each counts once, and not at all after it was withdrawn.
  */
 class RepeatedRequestsTest {
-  private static KitContainer server;
+  private static ServerContainer server;
 
   private final String name = "repeated-" + UUID.randomUUID();
   private final List<Request> sent = new CopyOnWriteArrayList<>();
@@ -40,18 +40,13 @@ class RepeatedRequestsTest {
 
   @BeforeAll
   static void start() {
-    server = new KitContainer();
-  }
-
-  @AfterAll
-  static void stop() {
-    server.close();
+    server = ConsulServer.shared();
   }
 
   @BeforeEach
   void open() throws Exception {
-    open = new OpenStore(server.address());
-    other = new OpenStore(server.address());
+    open = new OpenStore(ConsulServer.address(server));
+    other = new OpenStore(ConsulServer.address(server));
     // Makes the session, so that the next transaction is the acquire.
     open.store.release(open.acquire("warm-" + name), Duration.ZERO);
   }

@@ -37,6 +37,7 @@ final class RollingContender {
 
   public static void main(String[] arguments) throws Exception {
     ExecutorService threads = Executors.newFixedThreadPool(2);
+    System.setProperty("org.slf4j.simpleLogger.defaultLogLevel", "off");
     try (LockClient client = ConsulLocks.builder(new OkHttpClient(), arguments[0])
         .storeTimeout(Duration.ofSeconds(3))
         .defaultOptions(LockOptions.renewed(TTL))

@@ -1,10 +1,10 @@
 package io.holdfast.lock.consul;
 
-import static io.holdfast.lock.consul.Eventually.eventually;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.holdfast.lock.testsupport.Await;
+import io.holdfast.lock.testsupport.ChildJvm;
 import java.io.BufferedReader;
-import java.io.File;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
@@ -45,18 +45,7 @@ class RollingRestartSoakTest {
 
     Jvm(int number, String address) throws IOException {
       this.number = number;
-      process = new ProcessBuilder(
-              System.getProperty("java.home") + File.separator + "bin" + File.separator + "java",
-              "-Xmx160m",
-              "-XX:+UseSerialGC",
-              "-XX:TieredStopAtLevel=1",
-              "-Dorg.slf4j.simpleLogger.defaultLogLevel=off",
-              "-cp",
-              System.getProperty("surefire.test.class.path", System.getProperty("java.class.path")),
-              RollingContender.class.getName(),
-              address)
-          .redirectError(ProcessBuilder.Redirect.INHERIT)
-          .start();
+      process = ChildJvm.of(RollingContender.class, address).start();
       Thread reader = new Thread(this::read, "jvm-" + number);
       reader.setDaemon(true);
       reader.start();
@@ -132,14 +121,14 @@ class RollingRestartSoakTest {
   private void awaitTurns(List<Jvm> jvms) {
     for (Jvm jvm : jvms) {
       long before = jvm.turnsOf(RollingContender.CONTENDED);
-      eventually(
+      Await.until(
           "JVM " + jvm.number + " has a turn",
           () -> jvm.turnsOf(RollingContender.CONTENDED) > before);
     }
     for (int i = 0; i < RollingContender.QUIET_NAMES; i++) {
       String name = "quiet-" + i;
       long before = turnsOf(name);
-      eventually(name + " is taken", () -> turnsOf(name) > before);
+      Await.until(name + " is taken", () -> turnsOf(name) > before);
     }
   }
 

@@ -1,9 +1,9 @@
 package io.holdfast.lock.consul;
 
-import static io.holdfast.lock.consul.Eventually.eventually;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.holdfast.lock.consul.http.Json;
+import io.holdfast.lock.testsupport.Await;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -92,7 +92,7 @@ final class Sent implements Interceptor {
       answeredToOthers = 0;
     }
     T result = step.call();
-    eventually(call, () -> answeredToOthers() >= after);
+    Await.until(call, () -> answeredToOthers() >= after);
     synchronized (this) {
       title(call);
       if (own.isEmpty() && others.isEmpty()) {
@@ -109,7 +109,7 @@ final class Sent implements Interceptor {
 
   /** Waits until that many long polls were sent, those that look the same taken for one. */
   void awaitLongPolls(int count) {
-    eventually("long polls are sent", () -> longPolls() >= count);
+    Await.until("long polls are sent", () -> longPolls() >= count);
   }
 
   private synchronized int longPolls() {

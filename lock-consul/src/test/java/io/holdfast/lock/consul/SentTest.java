@@ -1,7 +1,5 @@
 package io.holdfast.lock.consul;
 
-import static io.holdfast.lock.consul.Eventually.eventually;
-
 import io.holdfast.lock.Lease;
 import io.holdfast.lock.LeaseLoss;
 import io.holdfast.lock.LockClient;
@@ -16,6 +14,9 @@ import io.holdfast.lock.spi.StoreEvents;
 import io.holdfast.lock.spi.StoreSettings;
 import io.holdfast.lock.spi.Ticket;
 import io.holdfast.lock.tck.TappedBuilder;
+import io.holdfast.lock.testsupport.Await;
+import io.holdfast.lock.testsupport.ServerContainer;
+import io.holdfast.lock.testsupport.StandingTime;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.Semaphore;
@@ -45,17 +46,19 @@ class SentTest {
     sent.name(WAITER, "<waiter>");
     sent.name(OTHER, "<other>");
     OkHttpClient client = new OkHttpClient.Builder().addInterceptor(sent).build();
-    try (KitContainer server = new KitContainer();
-        OpenStore others = new OpenStore(server.address())) {
+    try (ServerContainer server = ConsulServer.start();
+        OpenStore others = new OpenStore(ConsulServer.address(server))) {
       StoreSettings settings =
           new StoreSettings("test", STORE_TIMEOUT, new StandingTime(), new NoEvents());
       LockStore store = sent.by(
-          "build()", () -> ConsulLocks.builder(client, server.address()).openStore(settings));
+          "build()",
+          () -> ConsulLocks.builder(client, ConsulServer.address(server)).openStore(settings));
       holding(store);
       line(store, others);
       guard(store);
       sent.forgetSessions();
-      LockStore brief = ConsulLocks.builder(client, server.address()).openStore(settings);
+      LockStore brief =
+          ConsulLocks.builder(client, ConsulServer.address(server)).openStore(settings);
       brief.release(
           brief.tryAcquire(claim(OpenStore.key("brief"), HOLDER)).orElseThrow(), Duration.ZERO);
       sent.by("close() of a client that holds nothing", () -> {
@@ -116,7 +119,7 @@ class SentTest {
       return true;
     });
     var unused = others.store.release(first, Duration.ZERO); // And the long poll tells of it.
-    eventually("the waiter is woken", woken::tryAcquire);
+    Await.until("the waiter is woken", woken::tryAcquire);
     Grant handedOver = sent.by(
         "The poll of a waiter that was woken", () -> ((Ticket.Granted) waiter.poll()).grant());
     others.queue("line");

@@ -1,6 +1,5 @@
 package io.holdfast.lock.consul;
 
-import static io.holdfast.lock.consul.Eventually.eventually;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.holdfast.lock.DistributedLock;
@@ -9,6 +8,8 @@ import io.holdfast.lock.LeaseLoss;
 import io.holdfast.lock.LeaseState;
 import io.holdfast.lock.LockClient;
 import io.holdfast.lock.LockOptions;
+import io.holdfast.lock.testsupport.Await;
+import io.holdfast.lock.testsupport.ServerContainer;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -31,16 +32,16 @@ class SessionsTest {
   private static final LockOptions TEN_SECONDS = LockOptions.renewed(Duration.ofSeconds(10));
   private static final Duration STORE_TIMEOUT = Duration.ofSeconds(3);
 
-  private static KitContainer server;
+  private static ServerContainer server;
 
   private final Requests requests = new Requests();
-  private final TestHttp http = new TestHttp(server.address());
+  private final TestHttp http = new TestHttp(ConsulServer.address(server));
   private final OkHttpClient users =
       new OkHttpClient.Builder().addInterceptor(requests).build();
 
   @BeforeAll
   static void start() {
-    server = new KitContainer();
+    server = ConsulServer.start();
   }
 
   @AfterAll
@@ -49,7 +50,7 @@ class SessionsTest {
   }
 
   private LockClient client() {
-    return ConsulLocks.builder(users, server.address())
+    return ConsulLocks.builder(users, ConsulServer.address(server))
         .storeTimeout(STORE_TIMEOUT)
         .defaultOptions(TEN_SECONDS)
         .build();
@@ -79,10 +80,10 @@ class SessionsTest {
       assertThat(requests.count("/v1/session/create")).isEqualTo(1);
       // After a first round, all of them are renewed together.
       requests.forget();
-      eventually("a first renewal", () -> requests.count("/v1/session/renew/") >= 2);
+      Await.until("a first renewal", () -> requests.count("/v1/session/renew/") >= 2);
       requests.forget();
       long begin = System.nanoTime();
-      eventually("the session is renewed", () -> requests.count("/v1/session/renew/") >= 3);
+      Await.until("the session is renewed", () -> requests.count("/v1/session/renew/") >= 3);
       // Read first: the questions follow a renewal, so each that is counted has its renewal
       // counted.
       long questions = requests.count("/v1/txn");
@@ -111,7 +112,7 @@ class SessionsTest {
       one.onLost(loss -> reasons.add(loss.reason()));
       two.onLost(loss -> reasons.add(loss.reason()));
       http.destroySession(http.sessionOf(ConsulGuard.of(one).key()));
-      eventually("both are told", () -> reasons.size() == 2);
+      Await.until("both are told", () -> reasons.size() == 2);
       assertThat(reasons).containsOnly(LeaseLoss.Reason.SESSION_LOST);
       assertThat(one.state()).isEqualTo(LeaseState.LOST);
       try (LockClient other = client();
@@ -138,7 +139,7 @@ class SessionsTest {
           }
         }));
       }
-      eventually("somebody waits", () -> requests.longPolls() > 0);
+      Await.until("somebody waits", () -> requests.longPolls() > 0);
       assertThat(requests.longPolls()).isEqualTo(1);
       lease.close();
       for (Future<Long> turn : turns) {
@@ -156,21 +157,21 @@ class SessionsTest {
     ExecutorService threads = Executors.newCachedThreadPool();
     Requests others = new Requests();
     OkHttpClient othersUsers = new OkHttpClient.Builder().addInterceptor(others).build();
-    try (LockClient holder =
-            ConsulLocks.builder(new OkHttpClient(), server.address()).build();
+    try (LockClient holder = ConsulLocks.builder(new OkHttpClient(), ConsulServer.address(server))
+            .build();
         LockClient ofTenSeconds = client();
         LockClient ofThirtySeconds =
-            ConsulLocks.builder(othersUsers, server.address()).build()) {
+            ConsulLocks.builder(othersUsers, ConsulServer.address(server)).build()) {
       List<Lease> held =
           List.of(holder.get("idle/10").lock(), holder.get("idle/30").lock());
       List<Future<?>> turns = List.of(
           threads.submit(() -> close(ofTenSeconds.get("idle/10").lock())),
           threads.submit(() -> close(ofThirtySeconds.get("idle/30").lock())));
-      eventually("both wait", () -> requests.longPolls() == 1 && others.longPolls() == 1);
+      Await.until("both wait", () -> requests.longPolls() == 1 && others.longPolls() == 1);
       requests.forget();
       others.forget();
       long begin = System.nanoTime();
-      eventually(
+      Await.until(
           "each has looked", () -> requests.count("/v1/txn") >= 2 && others.count("/v1/txn") >= 1);
       long asked = requests.paths().size();
       long looks = requests.count("/v1/txn");
@@ -203,16 +204,16 @@ class SessionsTest {
     try (LockClient client = client()) {
       client.get("fixed/warm").lock().close();
       long made = System.nanoTime();
-      eventually("the session is not new", () -> System.nanoTime() - made > 3_000_000_000L);
+      Await.until("the session is not new", () -> System.nanoTime() - made > 3_000_000_000L);
       long begin = System.nanoTime();
       Lease lease = client.get("fixed", LockOptions.fixed(ttl)).lock();
       // At first it is held only as long as the session's last renewal allows; then the session is
       // renewed.
-      eventually("it lasts for its TTL", () -> {
+      Await.until("it lasts for its TTL", () -> {
         Duration left = ttl.minusNanos(System.nanoTime() - begin);
         return lease.isHeld() && lease.remaining().compareTo(left.minusMillis(500)) > 0;
       });
-      eventually("it ends", () -> !lease.isHeld());
+      Await.until("it ends", () -> !lease.isHeld());
       Duration held = Duration.ofNanos(System.nanoTime() - begin);
       assertThat(held).isBetween(ttl.minusMillis(500), Duration.ofSeconds(25));
       try (LockClient other = client();
@@ -231,11 +232,13 @@ class SessionsTest {
     } catch (InterruptedException e) {
       throw new AssertionError(e);
     }
-    assertThat(new TestHttp(server.address()).sessions()).doesNotContain(session);
-    assertThat(new TestHttp(server.address()).keys("holdfast/m/closing")).isEmpty();
+    assertThat(new TestHttp(ConsulServer.address(server)).sessions()).doesNotContain(session);
+    assertThat(new TestHttp(ConsulServer.address(server)).keys("holdfast/m/closing"))
+        .isEmpty();
     try (Response response = users
-        .newCall(
-            new Request.Builder().url(server.address() + "/v1/status/leader").build())
+        .newCall(new Request.Builder()
+            .url(ConsulServer.address(server) + "/v1/status/leader")
+            .build())
         .execute()) {
       assertThat(response.code()).isEqualTo(200);
     }

@@ -1,6 +1,5 @@
 package io.holdfast.lock.consul;
 
-import static io.holdfast.lock.consul.Eventually.eventually;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -11,6 +10,8 @@ import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.LockStoreException;
 import io.holdfast.lock.tck.fault.FaultProxy;
 import io.holdfast.lock.tck.fault.Link;
+import io.holdfast.lock.testsupport.Await;
+import io.holdfast.lock.testsupport.ServerContainer;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.Proxy;
@@ -27,7 +28,6 @@ import java.util.concurrent.atomic.AtomicInteger;
 import okhttp3.Call;
 import okhttp3.EventListener;
 import okhttp3.OkHttpClient;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -40,7 +40,7 @@ class SlowNetworkTest {
   private static final Duration TTL = Duration.ofSeconds(27);
   private static final int THREADS = 8;
 
-  private static KitContainer server;
+  private static ServerContainer server;
 
   private final String name = "slow-" + UUID.randomUUID();
   private final FaultProxy way = FaultProxy.open(server.host(), server.port());
@@ -83,12 +83,7 @@ class SlowNetworkTest {
 
   @BeforeAll
   static void start() {
-    server = new KitContainer();
-  }
-
-  @AfterAll
-  static void stop() {
-    server.close();
+    server = ConsulServer.shared();
   }
 
   @AfterEach
@@ -111,8 +106,8 @@ class SlowNetworkTest {
     way.delay(Link.Direction.REQUESTS, oneWay);
     way.delay(Link.Direction.REPLIES, oneWay);
     List<LeaseLoss> losses = new CopyOnWriteArrayList<>();
-    try (LockClient other =
-            ConsulLocks.builder(new OkHttpClient(), server.address()).build();
+    try (LockClient other = ConsulLocks.builder(new OkHttpClient(), ConsulServer.address(server))
+            .build();
         LockClient client = client(STORE_TIMEOUT)) {
       Lease taken = other.get("taken-" + name).lock();
       // Three requests: that of the session, of its own keys, and of the lock.
@@ -146,7 +141,7 @@ class SlowNetworkTest {
       letGo(first);
       int before = connections.opened.size();
       List<Future<?>> second = holdReplies(client, executor);
-      eventually("one is sent again", () -> requests.sentAgain("/v1/txn") > 0);
+      Await.until("one is sent again", () -> requests.sentAgain("/v1/txn") > 0);
       Thread.sleep(1_000); // Time for more copies, of which there must be none.
       assertThat(requests.sentAgain("/v1/txn")).isEqualTo(1);
       assertThat(connections.opened.size() - before).isBetween(1, 2);
@@ -164,8 +159,8 @@ class SlowNetworkTest {
       Lease held = client.get(name).lock();
       List<Future<?>> begun = holdReplies(client, executor);
       begun.add(executor.submit(held::verify));
-      eventually("an acquire is sent again", () -> requests.sentAgain("/v1/txn") > 0);
-      eventually("so is the renewal", () -> requests.sentAgain("/v1/session/renew/") > 0);
+      Await.until("an acquire is sent again", () -> requests.sentAgain("/v1/txn") > 0);
+      Await.until("so is the renewal", () -> requests.sentAgain("/v1/session/renew/") > 0);
       assertThat(requests.sentAgain("/v1/txn")).as("its copy is silent yet").isEqualTo(1);
       letGo(begun);
       held.close();
@@ -233,7 +228,7 @@ class SlowNetworkTest {
         return null;
       }));
     }
-    eventually("all have asked", () -> requests.count("/v1/txn") >= asked + THREADS);
+    Await.until("all have asked", () -> requests.count("/v1/txn") >= asked + THREADS);
     return begun;
   }
 

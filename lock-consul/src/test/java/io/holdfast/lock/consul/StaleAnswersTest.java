@@ -1,6 +1,5 @@
 package io.holdfast.lock.consul;
 
-import static io.holdfast.lock.consul.Eventually.eventually;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
@@ -12,6 +11,8 @@ import io.holdfast.lock.consul.session.ConsulGrant;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.Ticket;
 import io.holdfast.lock.spi.TimeSource;
+import io.holdfast.lock.testsupport.Await;
+import io.holdfast.lock.testsupport.ServerContainer;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.Comparator;
@@ -26,7 +27,6 @@ import java.util.concurrent.atomic.AtomicInteger;
 import okhttp3.Interceptor;
 import okhttp3.OkHttpClient;
 import okhttp3.Response;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
@@ -36,7 +36,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 /** Stale answers: one about an older state grants, confirms and ends nothing. */
 class StaleAnswersTest {
-  private static KitContainer server;
+  private static ServerContainer server;
 
   private final String name = "stale-" + UUID.randomUUID();
   private OpenStore holder;
@@ -44,18 +44,13 @@ class StaleAnswersTest {
 
   @BeforeAll
   static void start() {
-    server = new KitContainer();
-  }
-
-  @AfterAll
-  static void stop() {
-    server.close();
+    server = ConsulServer.shared();
   }
 
   @BeforeEach
   void open() {
-    holder = new OpenStore(server.address());
-    waiting = new OpenStore(server.address());
+    holder = new OpenStore(ConsulServer.address(server));
+    waiting = new OpenStore(ConsulServer.address(server));
   }
 
   @AfterEach
@@ -66,7 +61,7 @@ class StaleAnswersTest {
 
   /** Returns the line in its order. */
   private List<Entry> line() throws IOException {
-    String body = new TestHttp(server.address())
+    String body = new TestHttp(ConsulServer.address(server))
         .get("/v1/kv/holdfast/m/" + name + "/?recurse")
         .body();
     return ((List<?>) Json.parse(body))
@@ -134,11 +129,11 @@ class StaleAnswersTest {
     waiting.script.next(1, Script::isOnAttempt, chain -> answer(stale, chain));
     ConsulGrant held = holder.acquire(name);
     Ticket ticket = waiting.queue(name);
-    eventually("the waiter has heard", () -> waiting.wakeUps.get() > 0);
+    Await.until("the waiter has heard", () -> waiting.wakeUps.get() > 0);
     assertThat(ticket.poll()).isInstanceOf(Ticket.Waiting.class);
     int before = waiting.wakeUps.get();
     holder.store.release(held, Duration.ZERO);
-    eventually("the waiter hears the truth", () -> waiting.wakeUps.get() > before);
+    Await.until("the waiter hears the truth", () -> waiting.wakeUps.get() > before);
     assertThat(ticket.poll())
         .isInstanceOfSatisfying(
             Ticket.Granted.class,
@@ -164,17 +159,18 @@ class StaleAnswersTest {
         .addInterceptor(script)
         .build();
     ExecutorService thread = Executors.newSingleThreadExecutor();
-    try (LockClient client =
-            ConsulLocks.builder(users, server.address()).timeSource(time).build();
+    try (LockClient client = ConsulLocks.builder(users, ConsulServer.address(server))
+            .timeSource(time)
+            .build();
         Lease other = client.get("other-" + name).lock()) {
       ConsulGrant held = holder.acquire(name);
       Future<Long> turn = thread.submit(() -> client.get(name).call(Lease::token));
-      eventually("it waits", () -> requests.longPolls() == 1);
+      Await.until("it waits", () -> requests.longPolls() == 1);
       holder.store.release(held, Duration.ZERO);
-      eventually("its turn has come, and it has not heard of that", gate::isReached);
+      Await.until("its turn has come, and it has not heard of that", gate::isReached);
       int asked = questions.get();
       time.setWallAhead(Duration.ofMinutes(-10));
-      eventually("the client has seen that its clock was set back", () -> time.reads() > 3);
+      Await.until("the client has seen that its clock was set back", () -> time.reads() > 3);
       time.setWallAhead(Duration.ofMinutes(-2));
       gate.open();
       assertThat(turn.get(45, TimeUnit.SECONDS)).isGreaterThan(held.number());
@@ -224,12 +220,12 @@ class StaleAnswersTest {
     waiting.script.next(1, Script::isOnAttempt, gate::askLater);
     ConsulGrant held = holder.acquire(name);
     Ticket ticket = waiting.queue(name);
-    eventually("the waiter is about to ask", gate::isReached);
+    Await.until("the waiter is about to ask", gate::isReached);
     holder.store.release(held, Duration.ZERO);
     Ticket behind = holder.queue(name);
     assertThat(line().get(1).key()).as("the same key").isEqualTo(held.attempt().key());
     gate.open();
-    eventually("the waiter has heard", () -> waiting.wakeUps.get() > 0);
+    Await.until("the waiter has heard", () -> waiting.wakeUps.get() > 0);
     long asked = waiting.requests.count("/v1/txn");
     assertThat(ticket.poll()).isInstanceOf(Ticket.Granted.class);
     assertThat(waiting.requests.count("/v1/txn")).as("questions").isEqualTo(asked);
@@ -245,7 +241,10 @@ class StaleAnswersTest {
               Long.parseLong(String.valueOf(chain.request().url().queryParameter("index")));
           String key = chain.request().url().encodedPath();
           return Script.answer(
-              chain, 200, index - 1, new TestHttp(server.address()).get(key).body());
+              chain,
+              200,
+              index - 1,
+              new TestHttp(ConsulServer.address(server)).get(key).body());
         });
     // These stay unanswered: an answer would mend all.
     waiting.script.next(
@@ -257,9 +256,9 @@ class StaleAnswersTest {
         });
     ConsulGrant held = holder.acquire(name);
     Ticket ticket = waiting.queue(name);
-    eventually("the session is watched from anew", fromAnew::get);
+    Await.until("the session is watched from anew", fromAnew::get);
     holder.store.release(held, Duration.ZERO);
-    eventually("the waiter has heard", () -> waiting.wakeUps.get() > 0);
+    Await.until("the waiter has heard", () -> waiting.wakeUps.get() > 0);
     long asked = waiting.requests.count("/v1/txn");
     assertThat(ticket.poll()).isInstanceOf(Ticket.Granted.class);
     assertThat(waiting.requests.count("/v1/txn")).as("questions").isEqualTo(asked + 1);
@@ -269,7 +268,7 @@ class StaleAnswersTest {
   void aServerThatDoesNotKnowTheSessionsKeyYetEndsNoLease() throws Exception {
     holder.script.next(1, Script::isOnSession, chain -> Script.answer(chain, 404, 1, ""));
     ConsulGrant held = holder.acquire(name);
-    eventually("the session is watched anew", () -> holder.watches() >= 3);
+    Await.until("the session is watched anew", () -> holder.watches() >= 3);
     assertThat(holder.store.verify(held)).isPresent();
     assertThat(holder.losses).isEmpty();
   }

@@ -1,9 +1,8 @@
 package io.holdfast.lock.consul;
 
-import static io.holdfast.lock.consul.Eventually.eventually;
-
 import io.holdfast.lock.consul.http.Entry;
 import io.holdfast.lock.consul.http.Json;
+import io.holdfast.lock.testsupport.Await;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -90,7 +89,7 @@ final class TestHttp {
    * an agent some time after it joined, and its own some time after its election.
    */
   void awaitSessions() {
-    eventually("sessions can be made at " + address, () -> {
+    Await.until("sessions can be made at " + address, () -> {
       try {
         destroySession(createSession());
         return true;

@@ -1,6 +1,5 @@
 package io.holdfast.lock.consul;
 
-import static io.holdfast.lock.consul.Eventually.eventually;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
@@ -10,6 +9,9 @@ import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.LockStoreException;
 import io.holdfast.lock.tck.fault.FaultProxy;
 import io.holdfast.lock.tck.fault.Ports;
+import io.holdfast.lock.testsupport.Await;
+import io.holdfast.lock.testsupport.Image;
+import io.holdfast.lock.testsupport.ServerContainer;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -30,11 +32,9 @@ import javax.net.ssl.X509TrustManager;
 import okhttp3.OkHttpClient;
 import okhttp3.Protocol;
 import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
-import org.testcontainers.DockerClientFactory;
 import org.testcontainers.containers.GenericContainer;
 import org.testcontainers.containers.wait.strategy.Wait;
 
@@ -48,11 +48,9 @@ class TlsTest {
 
   @BeforeAll
   static void start(@TempDir Path folder) throws Exception {
-    Assumptions.assumeTrue(
-        "true".equals(System.getenv("CI")) || DockerClientFactory.instance().isDockerAvailable(),
-        "Docker is not available: dev/containers up");
+    ServerContainer.assumeDocker();
     own = selfSigned(folder.resolve("keys.p12"));
-    server = new GenericContainer<>(KitContainer.IMAGE)
+    server = new GenericContainer<>(Image.CONSUL.name())
         .withExposedPorts(PORT)
         .withCreateContainerCmdModifier(command -> command.withEntrypoint("sh"))
         .withCommand(
@@ -97,7 +95,7 @@ class TlsTest {
     try (LockClient holder = client(trusting());
         LockClient waiter = client(waiters)) {
       // The leader registers its node, which sessions need, some time after its election.
-      eventually("sessions can be made", () -> {
+      Await.until("sessions can be made", () -> {
         try {
           holder.get("tls/ready").tryLock().orElseThrow().close();
           return true;
@@ -107,7 +105,7 @@ class TlsTest {
       });
       Lease held = holder.get("tls").lock();
       Future<Long> next = threads.submit(() -> waiter.get("tls").call(Lease::token));
-      eventually("somebody waits", () -> requests.longPolls() == 1);
+      Await.until("somebody waits", () -> requests.longPolls() == 1);
       held.verify();
       held.close();
       assertThat(next.get(30, TimeUnit.SECONDS)).isGreaterThan(held.token());

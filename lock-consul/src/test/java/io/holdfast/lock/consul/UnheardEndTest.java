@@ -1,12 +1,13 @@
 package io.holdfast.lock.consul;
 
-import static io.holdfast.lock.consul.Eventually.eventually;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.holdfast.lock.Lease;
 import io.holdfast.lock.LockClient;
 import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.tck.fault.FaultProxy;
+import io.holdfast.lock.testsupport.Await;
+import io.holdfast.lock.testsupport.ServerContainer;
 import java.time.Duration;
 import java.util.UUID;
 import java.util.concurrent.ExecutorService;
@@ -14,7 +15,6 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import okhttp3.OkHttpClient;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -23,20 +23,15 @@ import org.junit.jupiter.api.Test;
 class UnheardEndTest {
   private static final Duration TTL = Duration.ofSeconds(10);
 
-  private static KitContainer server;
+  private static ServerContainer server;
 
   private final String name = "unheard-" + UUID.randomUUID();
-  private final TestHttp http = new TestHttp(server.address());
+  private final TestHttp http = new TestHttp(ConsulServer.address(server));
   private final FaultProxy link = FaultProxy.open(server.host(), server.port());
 
   @BeforeAll
   static void start() {
-    server = new KitContainer();
-  }
-
-  @AfterAll
-  static void stop() {
-    server.close();
+    server = ConsulServer.shared();
   }
 
   @AfterEach
@@ -58,7 +53,7 @@ class UnheardEndTest {
   @Test
   void whoComesWhenNobodyWaitsStartsWhenTheHolderHasStoppedBelieving() throws Exception {
     try (LockClient holder = client("http://" + link.host() + ":" + link.port());
-        LockClient newcomer = client(server.address())) {
+        LockClient newcomer = client(ConsulServer.address(server))) {
       Lease held = holder.get(name).lock();
       String session = http.sessionOf(ConsulGuard.of(held).key());
       link.blackhole();
@@ -77,8 +72,8 @@ class UnheardEndTest {
 
   @Test
   void whoIsToldOfTheEndLetsTheNextInAtOnce() throws Exception {
-    try (LockClient holder = client(server.address());
-        LockClient newcomer = client(server.address())) {
+    try (LockClient holder = client(ConsulServer.address(server));
+        LockClient newcomer = client(ConsulServer.address(server))) {
       Lease held = holder.get(name).lock();
       long begin = System.nanoTime();
       http.destroySession(http.sessionOf(ConsulGuard.of(held).key()));
@@ -88,7 +83,7 @@ class UnheardEndTest {
           .as("whoever can't know that the holder was told waits for longer")
           .isLessThan(TTL);
       next.close();
-      eventually("the holder is told", () -> held.state() == io.holdfast.lock.LeaseState.LOST);
+      Await.until("the holder is told", () -> held.state() == io.holdfast.lock.LeaseState.LOST);
     }
   }
 
@@ -101,10 +96,11 @@ class UnheardEndTest {
     ExecutorService thread = Executors.newSingleThreadExecutor();
     try (LockClient waiter = client("http://" + link.host() + ":" + link.port(), longTtl)) {
       Future<Long> next;
-      try (LockClient holder = client(server.address(), longTtl)) {
+      try (LockClient holder = client(ConsulServer.address(server), longTtl)) {
         Lease held = holder.get(name).lock();
         next = thread.submit(() -> waiter.get(name).call(Lease::token));
-        eventually("somebody waits", () -> holder.list(name, 1).get(0).waiting().orElse(0) == 1);
+        Await.until(
+            "somebody waits", () -> holder.list(name, 1).get(0).waiting().orElse(0) == 1);
         link.silence();
         held.close();
       }

@@ -1,6 +1,5 @@
 package io.holdfast.lock.consul;
 
-import static io.holdfast.lock.consul.Eventually.eventually;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
@@ -8,6 +7,8 @@ import io.holdfast.lock.consul.session.ConsulGrant;
 import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Renewal;
 import io.holdfast.lock.spi.StoreException;
+import io.holdfast.lock.testsupport.Await;
+import io.holdfast.lock.testsupport.ServerContainer;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
@@ -18,29 +19,23 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
 /** A client's sessions while Consul is slow to answer: each is kept, and each is ended. */
 class UpkeepTest {
-  private static KitContainer server;
+  private static ServerContainer server;
 
   private final String name = "upkeep-" + UUID.randomUUID();
   private final ExecutorService thread = Executors.newSingleThreadExecutor();
   private final Script.Gate gate = new Script.Gate();
   private final AheadTime time = new AheadTime();
-  private final OpenStore open = new OpenStore(server.address(), time);
+  private final OpenStore open = new OpenStore(ConsulServer.address(server), time);
 
   @BeforeAll
   static void start() {
-    server = new KitContainer();
-  }
-
-  @AfterAll
-  static void stop() {
-    server.close();
+    server = ConsulServer.shared();
   }
 
   @AfterEach
@@ -57,8 +52,8 @@ class UpkeepTest {
     open.script.next(
         1, request -> request.url().encodedPath().startsWith("/v1/session/renew/"), gate::askLater);
     time.by(Duration.ofSeconds(31));
-    eventually("one is held up", gate::isReached);
-    eventually("the other is renewed", () -> open.requests.answered("/v1/session/renew/") > 0);
+    Await.until("one is held up", gate::isReached);
+    Await.until("the other is renewed", () -> open.requests.answered("/v1/session/renew/") > 0);
   }
 
   @Test
@@ -70,7 +65,7 @@ class UpkeepTest {
       return chain.proceed(chain.request());
     });
     ConsulGrant unused = open.acquire(OpenStore.claim(name, Duration.ofSeconds(90)));
-    eventually("the session is watched", () -> !waits.isEmpty());
+    Await.until("the session is watched", () -> !waits.isEmpty());
     // Consul adds up to a sixteenth.
     assertThat(waits).allMatch(wait -> wait.plus(wait.dividedBy(16)).toSeconds() < 55);
   }
@@ -80,25 +75,25 @@ class UpkeepTest {
   void aLongPollThatTimesOutPutsItsLeasesInDoubt() throws Exception {
     open.script.next(1, Script::isOnSession, gate::failLater);
     ConsulGrant held = open.acquire(OpenStore.claim(name, Duration.ofSeconds(60)));
-    eventually("the session is watched", gate::isReached);
+    Await.until("the session is watched", gate::isReached);
     time.by(Duration.ofSeconds(50));
     assertThat(open.store.renew(List.of(held))).hasOnlyElementsOfType(Renewal.Renewed.class);
     time.by(Duration.ofSeconds(40));
     assertThat(open.suspensions).hasValue(0);
     gate.open();
-    eventually("the holder doubts", () -> open.suspensions.get() == 1);
-    eventually("the session is watched anew", () -> open.watches() >= 3);
+    Await.until("the holder doubts", () -> open.suspensions.get() == 1);
+    Await.until("the session is watched anew", () -> open.watches() >= 3);
     assertThat(open.suspensions).as("once").hasValue(1);
     assertThat(open.losses).isEmpty();
   }
 
   @Test
   void aSessionThatIsMadeWhileItsClientIsClosedIsEnded() throws Exception {
-    TestHttp http = new TestHttp(server.address());
+    TestHttp http = new TestHttp(ConsulServer.address(server));
     List<String> before = http.sessions();
     open.script.next(1, Script.TRANSACTION, gate::askLater);
     Future<ConsulGrant> turn = thread.submit(() -> open.acquire(name));
-    eventually("its session is being made", gate::isReached);
+    Await.until("its session is being made", gate::isReached);
     open.close();
     gate.open();
     assertThatExceptionOfType(ExecutionException.class)
@@ -111,10 +106,10 @@ class UpkeepTest {
   void aTaskThatRunsWhenItsClientIsClosedBeginsNothingMore() {
     open.script.next(1, Script.TRANSACTION, gate::askLater);
     time.by(Duration.ofMinutes(2));
-    eventually("it begins to look through all lines", gate::isReached);
+    Await.until("it begins to look through all lines", gate::isReached);
     open.close();
     gate.open();
-    eventually(
+    Await.until(
         "its threads have ended",
         () -> Thread.getAllStackTraces().keySet().stream()
             .noneMatch(one -> one.getName().equals("holdfast-open-consul")));
@@ -132,7 +127,7 @@ class UpkeepTest {
       throw new IOException("The answer was lost");
     });
     Future<ConsulGrant> turn = thread.submit(() -> open.acquire(claim));
-    eventually("its key is locked", gate::isReached);
+    Await.until("its key is locked", gate::isReached);
     open.store.withdraw(claim);
     long asked = open.requests.count("/v1/txn");
     gate.open();

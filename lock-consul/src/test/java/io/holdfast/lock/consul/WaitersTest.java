@@ -1,11 +1,12 @@
 package io.holdfast.lock.consul;
 
-import static io.holdfast.lock.consul.Eventually.eventually;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.holdfast.lock.Lease;
 import io.holdfast.lock.LockClient;
 import io.holdfast.lock.LockOptions;
+import io.holdfast.lock.testsupport.Await;
+import io.holdfast.lock.testsupport.ServerContainer;
 import java.net.InetSocketAddress;
 import java.net.Proxy;
 import java.time.Duration;
@@ -22,7 +23,6 @@ import java.util.concurrent.atomic.AtomicInteger;
 import okhttp3.Call;
 import okhttp3.EventListener;
 import okhttp3.OkHttpClient;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -37,7 +37,7 @@ class WaitersTest {
 
   private static final int READS_PER_SECOND_MAX = 20;
 
-  private static KitContainer server;
+  private static ServerContainer server;
 
   private final String name = "waiters-" + UUID.randomUUID() + "-";
   private final Requests requests = new Requests();
@@ -55,12 +55,7 @@ class WaitersTest {
 
   @BeforeAll
   static void start() {
-    server = new KitContainer();
-  }
-
-  @AfterAll
-  static void stop() {
-    server.close();
+    server = ConsulServer.shared();
   }
 
   @AfterEach
@@ -69,7 +64,7 @@ class WaitersTest {
   }
 
   private static LockClient client(OkHttpClient users) {
-    return ConsulLocks.builder(users, server.address())
+    return ConsulLocks.builder(users, ConsulServer.address(server))
         .defaultOptions(LockOptions.renewed(Duration.ofSeconds(30)))
         .build();
   }
@@ -122,14 +117,14 @@ class WaitersTest {
         String awaited = name + i;
         turns.add(threads.submit(() -> waiting.get(awaited).call(Lease::token)));
       }
-      eventually(
+      Await.until(
           "all wait",
           () ->
               holder.list(name, names).stream().allMatch(lock -> lock.waiting().orElse(0) == 1));
       requests.forget();
       long begin = System.nanoTime();
-      eventually("the long polls are all in use", () -> requests.longPolls() == LONG_POLLS_MAX);
-      eventually("the others look at their lines", () -> requests.count("/v1/txn") >= 10);
+      Await.until("the long polls are all in use", () -> requests.longPolls() == LONG_POLLS_MAX);
+      Await.until("the others look at their lines", () -> requests.count("/v1/txn") >= 10);
       long seconds = 0;
       while (seconds < 4) {
         assertThat(requests.longPolls()).isLessThanOrEqualTo(LONG_POLLS_MAX);
@@ -163,7 +158,7 @@ class WaitersTest {
     tenant.set("A");
     try (LockClient client = client(looking);
         Lease lease = client.get(name).lock()) {
-      eventually("the session is watched", () -> requests.count("/v1/kv/holdfast/session/") > 0);
+      Await.until("the session is watched", () -> requests.count("/v1/kv/holdfast/session/") > 0);
       assertThat(lease.isHeld()).isTrue();
     }
     assertThat(seen).containsExactlyInAnyOrder("user's A", "ours null");

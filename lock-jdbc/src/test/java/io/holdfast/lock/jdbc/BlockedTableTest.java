@@ -1,7 +1,7 @@
 package io.holdfast.lock.jdbc;
 
-import static io.holdfast.lock.jdbc.Stores.claim;
-import static io.holdfast.lock.jdbc.Stores.freshKey;
+import static io.holdfast.lock.testsupport.Claims.claim;
+import static io.holdfast.lock.testsupport.Claims.freshKey;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -15,6 +15,7 @@ import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.Renewal;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.Ticket;
+import io.holdfast.lock.testsupport.Await;
 import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
@@ -55,7 +56,7 @@ class BlockedTableTest {
         // No answer is not "taken".
         assertThatThrownBy(waiter::poll).isInstanceOf(StoreException.class);
       }
-      Stores.await("the table is unlocked", () -> canTake(store));
+      Await.until("the table is unlocked", () -> canTake(store));
       waiter.close();
       store.release(held, Duration.ZERO);
       doEverything(server, store);
@@ -84,7 +85,7 @@ class BlockedTableTest {
         }));
       }
       for (Future<?> thread : threads) {
-        thread.get(Stores.PATIENCE.toSeconds(), TimeUnit.SECONDS);
+        thread.get(Await.PATIENCE.toSeconds(), TimeUnit.SECONDS);
       }
     } finally {
       executor.shutdownNow();
@@ -116,7 +117,7 @@ class BlockedTableTest {
     store.withdraw(leaving);
     assertThat(store.release(grant, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
     assertThat(next.poll()).isInstanceOf(Ticket.Granted.class);
-    Stores.await("it is seen", () -> number(store, key) > grant.number());
+    Await.until("it is seen", () -> number(store, key) > grant.number());
     assertThat(store.forceRelease(key, number(store, key))).isTrue();
     assertThat(store.inspect(key)).isEmpty();
   }

@@ -113,7 +113,7 @@ class BuildTest {
   private static void refusesStatementFormat(KitContainer server) throws Exception {
     try (server) {
       HikariConfig config = new HikariConfig();
-      config.setJdbcUrl(server.url(server.host(), server.port()));
+      config.setJdbcUrl(server.url());
       config.setUsername(server.user());
       config.setPassword(server.password());
       config.setMaximumPoolSize(3);

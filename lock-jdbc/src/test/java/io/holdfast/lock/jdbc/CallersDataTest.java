@@ -1,7 +1,7 @@
 package io.holdfast.lock.jdbc;
 
-import static io.holdfast.lock.jdbc.Stores.claim;
-import static io.holdfast.lock.jdbc.Stores.freshKey;
+import static io.holdfast.lock.testsupport.Claims.claim;
+import static io.holdfast.lock.testsupport.Claims.freshKey;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -15,6 +15,8 @@ import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.Renewal;
 import io.holdfast.lock.spi.Ticket;
+import io.holdfast.lock.testsupport.Await;
+import io.holdfast.lock.testsupport.Claims;
 import java.lang.reflect.Proxy;
 import java.sql.Connection;
 import java.sql.ResultSet;
@@ -106,7 +108,7 @@ class CallersDataTest {
         }
         assertThat(other.tryAcquire(claim(key))).isPresent();
       }
-      Stores.await(
+      Await.until(
           "every connection is back", () -> pool.getHikariPoolMXBean().getActiveConnections() == 0);
     }
   }
@@ -122,7 +124,7 @@ class CallersDataTest {
       LockKey key = freshKey();
       Grant grant = store.tryAcquire(claim(key)).orElseThrow();
       assertThat(store.tryAcquire(claim(key))).isEmpty();
-      assertThat(store.renew(List.of(grant))).containsExactly(new Renewal.Renewed(Stores.TTL));
+      assertThat(store.renew(List.of(grant))).containsExactly(new Renewal.Renewed(Claims.TTL));
       assertThat(other.verify(grant)).isPresent();
       CountDownLatch woken = new CountDownLatch(1);
       var queued = (Acquisition.Queued) store.acquireOrQueue(claim(key), woken::countDown);
@@ -165,7 +167,7 @@ class CallersDataTest {
           renewal = store.renew(List.of(grant.get())).get(0);
           // Unknown: one of the others, who look at the row, had it locked at each try.
         } while (renewal instanceof Renewal.Unknown);
-        assertThat(renewal).isEqualTo(new Renewal.Renewed(Stores.TTL));
+        assertThat(renewal).isEqualTo(new Renewal.Renewed(Claims.TTL));
         assertThat(store.release(grant.get(), Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
       }
     }
@@ -284,7 +286,7 @@ class CallersDataTest {
             .isInstanceOf(LockStoreException.class)
             .hasMessageContaining("is in a transaction");
         joins.set(false);
-        others.get(name).tryLock(Stores.PATIENCE).orElseThrow().close();
+        others.get(name).tryLock(Await.PATIENCE).orElseThrow().close();
       }
     }
   }

@@ -1,12 +1,13 @@
 package io.holdfast.lock.jdbc;
 
-import static io.holdfast.lock.jdbc.Stores.claim;
-import static io.holdfast.lock.jdbc.Stores.freshKey;
+import static io.holdfast.lock.testsupport.Claims.claim;
+import static io.holdfast.lock.testsupport.Claims.freshKey;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.zaxxer.hikari.HikariDataSource;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockKey;
+import io.holdfast.lock.testsupport.Claims;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Statement;
@@ -48,7 +49,7 @@ class ClockTest {
           zone.set(other);
           assertThat(store.tryAcquire(claim(key))).isEmpty();
           assertThat(store.verify(grant).orElseThrow())
-              .isBetween(Stores.TTL.minusSeconds(10), Stores.TTL);
+              .isBetween(Claims.TTL.minusSeconds(10), Claims.TTL);
         }
         // Numbers begin at the time of the first use, so that a purge can't make them fall.
         assertThat(Instant.ofEpochMilli(grant.number() / 1_000))

@@ -1,7 +1,7 @@
 package io.holdfast.lock.jdbc;
 
-import static io.holdfast.lock.jdbc.Stores.claim;
-import static io.holdfast.lock.jdbc.Stores.freshKey;
+import static io.holdfast.lock.testsupport.Claims.claim;
+import static io.holdfast.lock.testsupport.Claims.freshKey;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -12,6 +12,8 @@ import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.Renewal;
 import io.holdfast.lock.spi.StoreException;
+import io.holdfast.lock.testsupport.Await;
+import io.holdfast.lock.testsupport.Claims;
 import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
@@ -47,8 +49,8 @@ class ConfirmedTest {
       try {
         CompletableFuture<StoreException> failure =
             CompletableFuture.supplyAsync(() -> takeUntilThatFails(store));
-        Stores.await("one was cancelled", () -> cancelWaits(admin) > 0);
-        StoreException cancelled = failure.get(Stores.PATIENCE.toSeconds(), TimeUnit.SECONDS);
+        Await.until("one was cancelled", () -> cancelWaits(admin) > 0);
+        StoreException cancelled = failure.get(Await.PATIENCE.toSeconds(), TimeUnit.SECONDS);
         assertThat(cancelled).hasMessageContaining("canceling wait for synchronous replication");
         assertThat(cancelled.mayHaveHappened()).isTrue();
       } finally {
@@ -91,7 +93,7 @@ class ConfirmedTest {
         for (int i = 0; i < 4; i++) {
           pool.getHikariPoolMXBean().softEvictConnections(); // So that it uses a new one.
           Grant grant = store.tryAcquire(claim(freshKey())).orElseThrow();
-          assertThat(store.renew(List.of(grant))).containsExactly(new Renewal.Renewed(Stores.TTL));
+          assertThat(store.renew(List.of(grant))).containsExactly(new Renewal.Renewed(Claims.TTL));
           assertThat(store.release(grant, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
         }
       }

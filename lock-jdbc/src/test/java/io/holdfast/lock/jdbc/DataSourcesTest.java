@@ -1,7 +1,7 @@
 package io.holdfast.lock.jdbc;
 
-import static io.holdfast.lock.jdbc.Stores.claim;
-import static io.holdfast.lock.jdbc.Stores.freshKey;
+import static io.holdfast.lock.testsupport.Claims.claim;
+import static io.holdfast.lock.testsupport.Claims.freshKey;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -22,6 +22,8 @@ import io.holdfast.lock.Lease;
 import io.holdfast.lock.LockClient;
 import io.holdfast.lock.LockStoreException;
 import io.holdfast.lock.tck.fault.FaultProxy;
+import io.holdfast.lock.testsupport.Await;
+import io.holdfast.lock.testsupport.Claims;
 import jakarta.transaction.TransactionManager;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -86,7 +88,7 @@ class DataSourcesTest {
           for (int i = 0; i < CALLS; i++) {
             tenant.remove();
             if (i == CALLS / 2) {
-              Stores.pause(REST);
+              Await.pause(REST);
             } else {
               locks.get(freshKey().name()).run(warm -> {});
             }
@@ -142,7 +144,7 @@ class DataSourcesTest {
                 .isInstanceOf(LockStoreException.class)
                 .hasMessageContaining("a client for each database");
           }
-          Stores.pause(REST);
+          Await.pause(REST);
           // A thread borrows that has no transaction.
           assertThat(locks.get(name).tryLock()).isPresent();
         });
@@ -171,10 +173,10 @@ class DataSourcesTest {
         at.set(1);
         assertThat(store.tryAcquire(claim(freshKey()))).isPresent();
         String name = freshKey().name();
-        assertThat(store.tryAcquire(claim(Stores.key(name)))).isPresent();
+        assertThat(store.tryAcquire(claim(Claims.key(name)))).isPresent();
         try (StatementCounter counter = new StatementCounter(server)) {
           long sent = counter.count();
-          assertThat(store.tryAcquire(claim(Stores.key(name)))).isEmpty();
+          assertThat(store.tryAcquire(claim(Claims.key(name)))).isEmpty();
           assertThat(counter.count() - sent).isEqualTo(1);
         }
       }
@@ -272,7 +274,7 @@ class DataSourcesTest {
         others.get(name).run(known -> {});
         boolean rests = i % 3 == 2;
         if (rests) {
-          Stores.pause(REST);
+          Await.pause(REST);
         } else {
           locks.get(name).run(warm -> {});
         }

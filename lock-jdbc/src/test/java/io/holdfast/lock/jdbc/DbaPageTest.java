@@ -1,6 +1,6 @@
 package io.holdfast.lock.jdbc;
 
-import static io.holdfast.lock.jdbc.Stores.claim;
+import static io.holdfast.lock.testsupport.Claims.claim;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.zaxxer.hikari.HikariDataSource;
@@ -8,6 +8,7 @@ import io.holdfast.lock.spi.Acquisition;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.Ticket;
+import io.holdfast.lock.testsupport.Claims;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.Connection;
@@ -29,7 +30,7 @@ class DbaPageTest {
   @CsvSource({"POSTGRES, PostgreSQL", "MYSQL, MySQL", "MARIADB, MySQL"})
   void itsStatementsShowWhoHasALockAndWhoWaitsAndFreeIt(Server server, String section)
       throws Exception {
-    LockKey key = Stores.freshKey();
+    LockKey key = Claims.freshKey();
     try (HikariDataSource pool = server.pool(8);
         JdbcStore holder = Stores.open(pool);
         JdbcStore waiter = Stores.open(pool);

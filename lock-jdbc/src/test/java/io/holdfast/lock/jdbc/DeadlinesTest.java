@@ -4,13 +4,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.holdfast.lock.jdbc.connection.Deadlines;
 import io.holdfast.lock.spi.Deadline;
+import io.holdfast.lock.testsupport.Await;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
 
 class DeadlinesTest {
   @Test
   void anInterruptedThreadPausesAllTheSameAndStaysInterrupted() {
-    Deadline deadline = Deadlines.after(Stores.PATIENCE);
+    Deadline deadline = Deadlines.after(Await.PATIENCE);
     boolean unused = Deadlines.pause(deadline, 0); // So that its classes are loaded.
     Thread.currentThread().interrupt();
     long begin = System.nanoTime();

@@ -1,8 +1,8 @@
 package io.holdfast.lock.jdbc;
 
-import static io.holdfast.lock.jdbc.Stores.claim;
 import static io.holdfast.lock.jdbc.Stores.endMicros;
-import static io.holdfast.lock.jdbc.Stores.freshKey;
+import static io.holdfast.lock.testsupport.Claims.claim;
+import static io.holdfast.lock.testsupport.Claims.freshKey;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -12,6 +12,8 @@ import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.Renewal;
 import io.holdfast.lock.spi.StoreException;
+import io.holdfast.lock.testsupport.Await;
+import io.holdfast.lock.testsupport.Claims;
 import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
@@ -41,7 +43,7 @@ class ExtendTest {
       assertThat(store.extend(grant, LONG)).contains(LONG);
 
       assertThat(endMicros(server, grant) - endBefore)
-          .isGreaterThanOrEqualTo(Keys.micros(LONG.minus(Stores.TTL)));
+          .isGreaterThanOrEqualTo(Keys.micros(LONG.minus(Claims.TTL)));
       assertThat(store.verify(grant).orElseThrow()).isBetween(LONG.minusSeconds(20), LONG);
       assertThat(store.tryAcquire(claim(grant.claim().key()))).isEmpty();
       assertThat(store.release(grant, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
@@ -56,7 +58,7 @@ class ExtendTest {
       Grant grant = store.tryAcquire(claim(freshKey(), LONG)).orElseThrow();
       long endBefore = endMicros(server, grant);
 
-      Duration left = store.extend(grant, Stores.TTL).orElseThrow();
+      Duration left = store.extend(grant, Claims.TTL).orElseThrow();
 
       assertThat(left).isBetween(LONG.minusSeconds(20), LONG);
       assertThat(endMicros(server, grant)).isEqualTo(endBefore);
@@ -101,7 +103,7 @@ class ExtendTest {
           second.claim(),
           stored.stored(),
           first.number(),
-          Stores.TTL,
+          Claims.TTL,
           false,
           stored.sinceNanos(),
           stored.guarded(),
@@ -136,7 +138,7 @@ class ExtendTest {
       assertThat(endMicros(server, grant)).isEqualTo(endBefore);
       // What needs no write is told.
       assertThat(store.extend(grant, Duration.ofSeconds(3)).orElseThrow())
-          .isBetween(Duration.ofSeconds(3), Stores.TTL);
+          .isBetween(Duration.ofSeconds(3), Claims.TTL);
 
       transaction.commit();
       assertThat(store.extend(grant, LONG)).contains(LONG);
@@ -153,12 +155,12 @@ class ExtendTest {
       transaction.setAutoCommit(false);
       guard(transaction, grant);
       Future<Optional<Duration>> extension = executor.submit(() -> store.extend(grant, LONG));
-      Stores.pause(Duration.ofMillis(300));
+      Await.pause(Duration.ofMillis(300));
       assertThat(extension).isNotDone();
 
       transaction.commit();
 
-      assertThat(extension.get(Stores.PATIENCE.toSeconds(), TimeUnit.SECONDS)).contains(LONG);
+      assertThat(extension.get(Await.PATIENCE.toSeconds(), TimeUnit.SECONDS)).contains(LONG);
     } finally {
       executor.shutdown();
     }
@@ -206,7 +208,7 @@ class ExtendTest {
       Grant grant = store.tryAcquire(claim(freshKey(), ttl)).orElseThrow();
       long over = System.nanoTime() + ttl.plusMillis(100).toNanos();
       // A renewal gives a TTL from when it began, so only a late one would outlast the end by much.
-      Stores.pause(ttl.dividedBy(2));
+      Await.pause(ttl.dividedBy(2));
       other.setAutoCommit(false);
       execute(
           other,
@@ -214,13 +216,13 @@ class ExtendTest {
               ? "LOCK TABLE " + table + " IN EXCLUSIVE MODE"
               : "LOCK TABLES " + table + " WRITE");
       Future<Object> prolonged = executor.submit(() -> prolonging.with(store, grant));
-      Stores.await("it is held up", () -> isHeldUp(watcher, server, table));
+      Await.until("it is held up", () -> isHeldUp(watcher, server, table));
       assertThat(System.nanoTime()).as("it began in time").isLessThan(over);
-      Stores.await("the lease is over", () -> System.nanoTime() - over > 0);
+      Await.until("the lease is over", () -> System.nanoTime() - over > 0);
 
       execute(other, server == Server.POSTGRES ? "COMMIT" : "UNLOCK TABLES");
 
-      Object answer = prolonged.get(Stores.PATIENCE.toSeconds(), TimeUnit.SECONDS);
+      Object answer = prolonged.get(Await.PATIENCE.toSeconds(), TimeUnit.SECONDS);
       assertThat(store.inspect(grant.claim().key())).isEmpty();
       execute(watcher, "DROP TABLE " + table);
       return answer;

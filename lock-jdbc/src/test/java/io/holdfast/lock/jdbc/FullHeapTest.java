@@ -6,6 +6,8 @@ import com.zaxxer.hikari.HikariDataSource;
 import io.holdfast.lock.Lease;
 import io.holdfast.lock.LockClient;
 import io.holdfast.lock.spi.TimeSource;
+import io.holdfast.lock.testsupport.Await;
+import io.holdfast.lock.testsupport.Claims;
 import java.time.Duration;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -52,7 +54,7 @@ class FullHeapTest {
         LockClient holder = JdbcLocks.builder(pool).schema(SchemaMode.CREATE).build();
         LockClient waiter =
             JdbcLocks.builder(pool).schema(SchemaMode.CREATE).timeSource(time).build()) {
-      String name = Stores.freshKey().name();
+      String name = Claims.freshKey().name();
       Future<Boolean> granted;
       try (Lease lease = holder.get(name).lock()) {
         granted = executor.submit(() -> {
@@ -60,8 +62,8 @@ class FullHeapTest {
             return waited.isHeld();
           }
         });
-        Stores.await("the poller had no memory", () -> time.failures.get() == 3);
-        Stores.pause(Duration.ofMillis(100));
+        Await.until("the poller had no memory", () -> time.failures.get() == 3);
+        Await.pause(Duration.ofMillis(100));
         assertThat(lease.isHeld()).isTrue();
       }
       assertThat(granted.get(10, TimeUnit.SECONDS)).isTrue();

@@ -10,6 +10,8 @@ import io.holdfast.lock.LockClient;
 import io.holdfast.lock.LockClientClosedException;
 import io.holdfast.lock.LockLostException;
 import io.holdfast.lock.LockOptions;
+import io.holdfast.lock.testsupport.Await;
+import io.holdfast.lock.testsupport.Claims;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
@@ -65,7 +67,7 @@ class GuardConflictTest {
       for (int i = 0; i < transactions; i++) {
         JdbcGuard.inTransaction(lease, pool, 5, transaction -> {
           fixture.read(transaction);
-          Stores.pause(work);
+          Await.pause(work);
           fixture.add(transaction);
         });
       }
@@ -74,7 +76,7 @@ class GuardConflictTest {
       lease.verify();
       waiters.forEach(LockClient::close);
       for (CompletableFuture<Void> wait : waits) {
-        wait.get(Stores.PATIENCE.toSeconds(), TimeUnit.SECONDS);
+        wait.get(Await.PATIENCE.toSeconds(), TimeUnit.SECONDS);
       }
     } finally {
       waiters.forEach(LockClient::close);
@@ -102,7 +104,7 @@ class GuardConflictTest {
           fixture.read(transaction);
           Stores.update(
               server,
-              Stores.key(name),
+              Claims.key(name),
               "UPDATE holdfast_lock SET wanted_until = wanted_until + 1 WHERE name = ?");
           try {
             guard.verify(transaction);

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.zaxxer.hikari.HikariDataSource;
 import io.holdfast.lock.Lease;
 import io.holdfast.lock.LockClient;
+import io.holdfast.lock.testsupport.Claims;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
@@ -55,7 +56,7 @@ final class GuardFixture implements AutoCloseable {
       try (PreparedStatement select = Stores.prepare(
               connection,
               server,
-              Stores.key(name),
+              Claims.key(name),
               "SELECT 1 FROM holdfast_lock WHERE name = ? FOR UPDATE SKIP LOCKED");
           ResultSet result = select.executeQuery()) {
         return result.next();
@@ -66,7 +67,7 @@ final class GuardFixture implements AutoCloseable {
   }
 
   static String freshName() {
-    return Stores.freshKey().name();
+    return Claims.freshKey().name();
   }
 
   private LockClient client() {

@@ -9,6 +9,8 @@ import io.holdfast.lock.LockLostException;
 import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.LockStoreException;
 import io.holdfast.lock.jdbc.GuardFixture.Isolation;
+import io.holdfast.lock.testsupport.Await;
+import io.holdfast.lock.testsupport.Claims;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
@@ -52,13 +54,13 @@ class GuardIsolationTest {
       Future<Long> waiting = executor.submit(() -> fixture.others.get(name).call(Lease::token));
       JdbcGuard.inTransaction(lease, fixture.pool, TRIES, transaction -> {
         fixture.read(transaction);
-        Stores.pause(Duration.ofMillis(300));
+        Await.pause(Duration.ofMillis(300));
         fixture.add(transaction);
       });
       assertThat(fixture.count()).isEqualTo(1);
       assertThat(waiting).isNotDone();
       lease.close();
-      assertThat(waiting.get(Stores.PATIENCE.toSeconds(), TimeUnit.SECONDS))
+      assertThat(waiting.get(Await.PATIENCE.toSeconds(), TimeUnit.SECONDS))
           .isGreaterThan(lease.token());
     } finally {
       executor.shutdown();
@@ -80,7 +82,7 @@ class GuardIsolationTest {
         fixture.read(transaction);
         if (runs.incrementAndGet() == 1) {
           AtomicReference<Duration> last = new AtomicReference<>(lease.remaining());
-          Stores.await("it is renewed", () -> {
+          Await.until("it is renewed", () -> {
             Duration now = lease.remaining();
             return now.compareTo(last.getAndSet(now)) > 0;
           });
@@ -106,7 +108,7 @@ class GuardIsolationTest {
         for (int i = 0; i < each; i++) {
           JdbcGuard.inTransaction(lease, fixture.pool, 30, transaction -> {
             fixture.read(transaction);
-            Stores.pause(Duration.ofMillis(10));
+            Await.pause(Duration.ofMillis(10));
             fixture.add(transaction);
           });
         }
@@ -150,7 +152,7 @@ class GuardIsolationTest {
         fixture.change(transaction);
       });
       executor.shutdown();
-      assertThat(executor.awaitTermination(Stores.PATIENCE.toSeconds(), TimeUnit.SECONDS))
+      assertThat(executor.awaitTermination(Await.PATIENCE.toSeconds(), TimeUnit.SECONDS))
           .isTrue();
       // The row was made with 1; the work's change applied once, however often it ran.
       assertThat(fixture.sum()).isEqualTo(1 + 1 + others.get());
@@ -209,7 +211,7 @@ class GuardIsolationTest {
       String name = GuardFixture.freshName();
       Lease lease = fixture.locks.get(name).lock();
       Stores.update(
-          server, Stores.key(name), "UPDATE holdfast_lock SET expires_at = 1 WHERE name = ?");
+          server, Claims.key(name), "UPDATE holdfast_lock SET expires_at = 1 WHERE name = ?");
       int committed;
       try (JdbcGuard guard = JdbcGuard.of(lease);
           Connection transaction = fixture.pool.getConnection()) {
@@ -219,7 +221,7 @@ class GuardIsolationTest {
         assertThatThrownBy(() -> fixture.others.get(name).tryLock())
             .isInstanceOf(LockStoreException.class);
         committed = commit(transaction);
-        try (Lease next = fixture.others.get(name).lockWithin(Stores.PATIENCE)) {
+        try (Lease next = fixture.others.get(name).lockWithin(Await.PATIENCE)) {
           assertThat(next.token()).isGreaterThan(lease.token());
         }
       }

@@ -10,6 +10,7 @@ import io.holdfast.lock.LockClient;
 import io.holdfast.lock.LockLostException;
 import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.LockStoreException;
+import io.holdfast.lock.testsupport.Await;
 import java.io.IOException;
 import java.sql.Connection;
 import java.time.Duration;
@@ -94,8 +95,8 @@ class GuardTest {
       try (transaction;
           JdbcGuard guard = JdbcGuard.of(lease)) {
         guard.verify(transaction);
-        Stores.await("the lease has run out", () -> !lease.isHeld());
-        Stores.await(
+        Await.until("the lease has run out", () -> !lease.isHeld());
+        Await.until(
             "at the store, too", () -> fixture.others.get(name).inspect().isEmpty());
 
         // The lock is free, so "busy" would be wrong, and a lease would be one too many.
@@ -112,7 +113,7 @@ class GuardTest {
           }
         });
         thread.start();
-        Stores.pause(Duration.ofMillis(300));
+        Await.pause(Duration.ofMillis(300));
         assertThat(waiting).isNotDone();
         transaction.commit();
         assertThat(waiting.get(20, TimeUnit.SECONDS)).isGreaterThan(lease.token());
@@ -134,7 +135,7 @@ class GuardTest {
             Connection transaction = fixture.begin(Connection.TRANSACTION_READ_COMMITTED)) {
           guard.verify(transaction);
           AtomicReference<Duration> last = new AtomicReference<>(other.remaining());
-          Stores.await("the other is renewed", () -> {
+          Await.until("the other is renewed", () -> {
             Duration now = other.remaining();
             return now.compareTo(last.getAndSet(now)) > 0;
           });
@@ -142,7 +143,7 @@ class GuardTest {
           left = guarded.remaining();
           transaction.commit();
         }
-        Stores.await("it is renewed, too", () -> guarded.remaining().compareTo(left) > 0);
+        Await.until("it is renewed, too", () -> guarded.remaining().compareTo(left) > 0);
         guarded.verify();
         other.verify();
       }
@@ -163,7 +164,7 @@ class GuardTest {
         transaction.commit();
         assertThat(fixture.others.get(name).tryLock()).isEmpty();
       }
-      Stores.await("released", () -> fixture.others.get(name).inspect().isEmpty());
+      Await.until("released", () -> fixture.others.get(name).inspect().isEmpty());
     }
   }
 

@@ -1,7 +1,7 @@
 package io.holdfast.lock.jdbc;
 
-import static io.holdfast.lock.jdbc.Stores.claim;
-import static io.holdfast.lock.jdbc.Stores.freshKey;
+import static io.holdfast.lock.testsupport.Claims.claim;
+import static io.holdfast.lock.testsupport.Claims.freshKey;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.zaxxer.hikari.HikariDataSource;
@@ -16,6 +16,7 @@ import io.holdfast.lock.spi.Renewal;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.Ticket;
 import io.holdfast.lock.spi.TimeSource;
+import io.holdfast.lock.testsupport.Await;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.time.Duration;
@@ -71,7 +72,7 @@ class HandedOverTest {
       assertThat(holder.release(before, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
 
       AtomicLong validForNanos = new AtomicLong();
-      Stores.await("the waiter hears of the hand-over", () -> {
+      Await.until("the waiter hears of the hand-over", () -> {
         ticket
             .handedOver()
             .ifPresent(grant -> validForNanos.set(grant.validFor().toNanos()));
@@ -120,9 +121,9 @@ class HandedOverTest {
       waiter.noteNotification(next.number() - 1, 0);
 
       assertThat(waiter.handedOver()).isEmpty();
-      Stores.await("a poll finds that its turn is over", () -> {
+      Await.until("a poll finds that its turn is over", () -> {
         time.pass(Duration.ofSeconds(1));
-        Stores.pause(Duration.ofMillis(20)); // The poller's thread looks every 10 ms.
+        Await.pause(Duration.ofMillis(20)); // The poller's thread looks every 10 ms.
         return isGone(waiter);
       });
       assertThat(holder.verify(next)).isPresent();
@@ -165,20 +166,20 @@ class HandedOverTest {
       Grant before = holder.tryAcquire(claim(key)).orElseThrow();
       JdbcTicket waiter = (JdbcTicket) join(store, claim(key));
       PostgresListener listener = Objects.requireNonNull(store.poller.listener);
-      Stores.await("notifications arrive", () -> listener.listening);
+      Await.until("notifications arrive", () -> listener.listening);
       time.pass(HANDED_OVER);
       assertThat(waiter.poll()).isInstanceOf(Ticket.Waiting.class);
       int polls = polls(store, waiter);
-      Stores.await("it is polled for, and then again", () -> {
+      Await.until("it is polled for, and then again", () -> {
         time.pass(Duration.ofSeconds(1));
-        Stores.pause(Duration.ofMillis(20)); // The poller's thread looks every 10 ms.
+        Await.pause(Duration.ofMillis(20)); // The poller's thread looks every 10 ms.
         return polls(store, waiter) >= polls + 2;
       });
 
       assertThat(holder.release(before, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
 
       // No poll is due any more, since the time stands still.
-      Stores.await("it has the lock", () -> waiter.handedOver().isPresent());
+      Await.until("it has the lock", () -> waiter.handedOver().isPresent());
     }
   }
 
@@ -274,7 +275,7 @@ class HandedOverTest {
       Grant before = holder.tryAcquire(claim(key)).orElseThrow();
       JdbcTicket waiter = (JdbcTicket) join(store, claim(key));
       time.pass(Duration.ofSeconds(4));
-      Stores.await("it is polled for", () -> polls(store, waiter) > 0);
+      Await.until("it is polled for", () -> polls(store, waiter) > 0);
       Stores.expire(server, before);
 
       synchronized (store.poller) { // It sees no more.
@@ -295,7 +296,7 @@ class HandedOverTest {
       assertThat(holder.tryAcquire(claim(key))).isPresent();
       JdbcTicket waiter = (JdbcTicket) join(store, claim(key));
       store.poller.leave(waiter);
-      Stores.await("the thread has ended", () -> {
+      Await.until("the thread has ended", () -> {
         time.pass(Duration.ofSeconds(1));
         return !isPolling();
       });

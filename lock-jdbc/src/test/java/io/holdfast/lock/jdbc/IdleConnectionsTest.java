@@ -1,6 +1,6 @@
 package io.holdfast.lock.jdbc;
 
-import static io.holdfast.lock.jdbc.Stores.freshKey;
+import static io.holdfast.lock.testsupport.Claims.freshKey;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.zaxxer.hikari.HikariDataSource;
@@ -9,6 +9,7 @@ import io.holdfast.lock.LeaseState;
 import io.holdfast.lock.LockClient;
 import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.tck.fault.FaultProxy;
+import io.holdfast.lock.testsupport.Await;
 import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
@@ -77,20 +78,20 @@ class IdleConnectionsTest {
         LockClient other = client(waitersPool)) {
       Lease lease = holder.get(name).lock();
       CompletableFuture<Void> waiter = CompletableFuture.runAsync(() -> takeOnce(other, name));
-      Stores.await(
+      Await.until(
           "the other client waits", () -> holder.list(name, 1).get(0).waiting().orElse(0) > 0);
       long end = System.nanoTime() + time.toNanos();
       while (System.nanoTime() - end < 0) {
         fault.happen(proxy);
-        Stores.pause(TRUSTED);
+        Await.pause(TRUSTED);
         holder.get(freshKey().name()).tryLock().orElseThrow().close();
         lease.verify();
-        Stores.pause(BETWEEN_FAULTS.minus(TRUSTED));
+        Await.pause(BETWEEN_FAULTS.minus(TRUSTED));
       }
       assertThat(lease.state()).isEqualTo(LeaseState.HELD);
       assertThat(waiter).isNotDone(); // Nothing ended its wait.
       lease.close();
-      waiter.get(Stores.PATIENCE.toSeconds(), TimeUnit.SECONDS);
+      waiter.get(Await.PATIENCE.toSeconds(), TimeUnit.SECONDS);
     }
   }
 

@@ -9,6 +9,7 @@ import io.holdfast.lock.tck.TappedBuilder;
 import io.holdfast.lock.tck.fault.FaultProxy;
 import io.holdfast.lock.tck.fault.Link;
 import io.holdfast.lock.tck.process.ChildProcess;
+import io.holdfast.lock.testsupport.ServerContainer;
 import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
@@ -67,7 +68,7 @@ final class JdbcFixture extends JdbcAccess implements Fixture {
 
   @Override
   public Link newLink() {
-    return FaultProxy.open(server.host(), server.port());
+    return server.openProxy();
   }
 
   @Override
@@ -96,7 +97,7 @@ final class JdbcFixture extends JdbcAccess implements Fixture {
 
   @Override
   public void startServer() {
-    container().start();
+    container().startAgain();
     // Hikari gives out a connection unchecked that was used just before the server was killed.
     pool().getHikariPoolMXBean().softEvictConnections();
     awaitPool();
@@ -147,7 +148,7 @@ final class JdbcFixture extends JdbcAccess implements Fixture {
     server.close();
   }
 
-  private KitContainer container() {
-    return (KitContainer) server;
+  private ServerContainer container() {
+    return ((KitContainer) server).server();
   }
 }

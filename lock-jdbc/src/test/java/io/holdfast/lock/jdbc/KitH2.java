@@ -1,5 +1,6 @@
 package io.holdfast.lock.jdbc;
 
+import io.holdfast.lock.tck.fault.FaultProxy;
 import java.sql.SQLException;
 import java.util.UUID;
 import org.h2.tools.Server;
@@ -17,18 +18,22 @@ final class KitH2 implements KitServer {
   }
 
   @Override
-  public String host() {
-    return "127.0.0.1";
+  public String url() {
+    return url("127.0.0.1", server.getPort());
   }
 
   @Override
-  public int port() {
-    return server.getPort();
+  public String url(FaultProxy proxy) {
+    return url(proxy.host(), proxy.port());
   }
 
-  @Override
-  public String url(String host, int port) {
+  private String url(String host, int port) {
     return "jdbc:h2:tcp://" + host + ":" + port + "/" + database;
+  }
+
+  @Override
+  public FaultProxy openProxy() {
+    return FaultProxy.open("127.0.0.1", server.getPort());
   }
 
   @Override

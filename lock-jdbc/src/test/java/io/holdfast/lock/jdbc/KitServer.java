@@ -4,12 +4,13 @@ import io.holdfast.lock.tck.fault.FaultProxy;
 
 /** A database server that the kit runs on, and can break if it is a container's. */
 interface KitServer extends AutoCloseable {
-  String host();
+  String url();
 
-  int port();
+  /** The JDBC URL of the database through this proxy. */
+  String url(FaultProxy proxy);
 
-  /** The JDBC URL of the database through that address. */
-  String url(String host, int port);
+  /** Opens a proxy in front of the server. */
+  FaultProxy openProxy();
 
   String user();
 
@@ -17,14 +18,6 @@ interface KitServer extends AutoCloseable {
 
   /** The column that numbers the entries of a log. */
   String identityColumn();
-
-  default String url() {
-    return url(host(), port());
-  }
-
-  default String url(FaultProxy proxy) {
-    return url(proxy.host(), proxy.port());
-  }
 
   @Override
   void close();

@@ -6,6 +6,8 @@ import com.zaxxer.hikari.HikariDataSource;
 import io.holdfast.lock.Lease;
 import io.holdfast.lock.LockClient;
 import io.holdfast.lock.LockOptions;
+import io.holdfast.lock.testsupport.Await;
+import io.holdfast.lock.testsupport.Claims;
 import java.sql.Connection;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -79,7 +81,7 @@ class LineCostTest {
 
   private static void waitForAGuard(Server server, Duration open) throws Exception {
     int waiters = 4;
-    String name = Stores.freshKey().name();
+    String name = Claims.freshKey().name();
     ExecutorService executor = Executors.newCachedThreadPool();
     List<LockClient> all = new ArrayList<>();
     try (StatementCounter counter = new StatementCounter(server);
@@ -100,13 +102,13 @@ class LineCostTest {
         };
         waiting.add(executor.submit(work));
       }
-      Stores.await(
+      Await.until(
           "all are in the line, and have their connections",
           () -> holder.list(name, 1).get(0).waiting().orElseThrow() == waiters);
-      Stores.pause(WARM_UP);
+      Await.pause(WARM_UP);
       long before = counter.count();
       long beganNanos = System.nanoTime();
-      Stores.pause(open); // What is counted is what happens in a time.
+      Await.pause(open); // What is counted is what happens in a time.
       double seconds = (System.nanoTime() - beganNanos) / 1e9;
       double each = (counter.count() - before) / (waiters * seconds);
       String told =
@@ -150,7 +152,7 @@ class LineCostTest {
       throws Exception {
     try (StatementCounter counter = new StatementCounter(server);
         HikariDataSource pool = server.pool(2 * clients + 10)) {
-      String name = Stores.freshKey().name();
+      String name = Claims.freshKey().name();
       List<LockClient> all = new ArrayList<>();
       for (int i = 0; i < clients; i++) {
         all.add(JdbcLocks.builder(pool).schema(SchemaMode.CREATE).build());
@@ -166,13 +168,13 @@ class LineCostTest {
         Callable<Void> work = () -> {
           while (System.nanoTime() - begin < RUN.toNanos()) {
             long asked = System.nanoTime();
-            all.get(client).get(name, LockOptions.renewed(Stores.TTL)).run(lease -> {
+            all.get(client).get(name, LockOptions.renewed(Claims.TTL)).run(lease -> {
               assertThat(inside.incrementAndGet()).isEqualTo(1);
               if (asked - begin > 0) {
                 longestNanos[client] = Math.max(longestNanos[client], System.nanoTime() - asked);
                 grants[client]++;
               }
-              Stores.pause(HOLD);
+              Await.pause(HOLD);
               assertThat(inside.decrementAndGet()).isZero();
             });
           }
@@ -180,7 +182,7 @@ class LineCostTest {
         };
         running.add(executor.submit(work));
       }
-      Stores.pause(WARM_UP);
+      Await.pause(WARM_UP);
       long before = counter.count();
       for (Future<?> each : running) {
         each.get(60, TimeUnit.SECONDS);

@@ -1,7 +1,7 @@
 package io.holdfast.lock.jdbc;
 
-import static io.holdfast.lock.jdbc.Stores.claim;
-import static io.holdfast.lock.jdbc.Stores.freshKey;
+import static io.holdfast.lock.testsupport.Claims.claim;
+import static io.holdfast.lock.testsupport.Claims.freshKey;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -15,6 +15,7 @@ import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoredLock;
 import io.holdfast.lock.spi.Ticket;
+import io.holdfast.lock.testsupport.Await;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
@@ -58,7 +59,7 @@ class LineTest {
       }
       assertThat(line.stores.get(0).inspect(key)).isEmpty();
     }
-    Stores.await("nobody is in the table", () -> waitersInTable(server, key) == 0);
+    Await.until("nobody is in the table", () -> waitersInTable(server, key) == 0);
   }
 
   @EachServer
@@ -128,7 +129,7 @@ class LineTest {
           new FutureTask<>(() -> line.stores.get(0).release(grant, Duration.ZERO));
       new Thread(released).start();
       // So that the release meets the row before the waiter is gone.
-      Stores.pause(Duration.ofMillis(500));
+      Await.pause(Duration.ofMillis(500));
       leaving.commit();
 
       assertThat(released.get(1, TimeUnit.MINUTES)).isEqualTo(ReleaseOutcome.RELEASED);
@@ -324,14 +325,14 @@ class LineTest {
         assertThat(holder.release(held, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
         grant = waiting.awaitGrant();
         // It is deleted after a second, and then every five seconds.
-        Stores.pause(Duration.ofSeconds(3));
+        Await.pause(Duration.ofSeconds(3));
         assertThat(waitersInTable(server, key)).isEqualTo(1);
       } finally {
         statement.execute(
             "DROP TRIGGER not_now" + (server == Server.POSTGRES ? " ON holdfast_lock_waiter" : ""));
       }
 
-      Stores.await("its row is gone", () -> waitersInTable(server, key) == 0);
+      Await.until("its row is gone", () -> waitersInTable(server, key) == 0);
       assertThat(waiter.release(grant, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
     }
   }
@@ -450,7 +451,7 @@ class LineTest {
 
     Ticket.Status awaitEnd() throws Exception {
       while (true) {
-        assertThat(wakeUps.tryAcquire(Stores.PATIENCE.toSeconds(), TimeUnit.SECONDS))
+        assertThat(wakeUps.tryAcquire(Await.PATIENCE.toSeconds(), TimeUnit.SECONDS))
             .isTrue();
         Ticket.Status status = ticket.poll();
         if (!(status instanceof Ticket.Waiting)) {

@@ -1,9 +1,9 @@
 package io.holdfast.lock.jdbc;
 
-import static io.holdfast.lock.jdbc.Stores.claim;
 import static io.holdfast.lock.jdbc.Stores.endMicros;
-import static io.holdfast.lock.jdbc.Stores.freshKey;
-import static io.holdfast.lock.jdbc.Stores.key;
+import static io.holdfast.lock.testsupport.Claims.claim;
+import static io.holdfast.lock.testsupport.Claims.freshKey;
+import static io.holdfast.lock.testsupport.Claims.key;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.zaxxer.hikari.HikariDataSource;
@@ -15,6 +15,7 @@ import io.holdfast.lock.spi.Renewal;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoredHolder;
 import io.holdfast.lock.spi.StoredLock;
+import io.holdfast.lock.testsupport.Claims;
 import java.nio.charset.StandardCharsets;
 import java.sql.Connection;
 import java.sql.SQLException;
@@ -190,7 +191,7 @@ class ListTest {
           .isBetween(Instant.now().minusSeconds(60), Instant.now().plusSeconds(60));
       assertThat(since(store, key)).isEqualTo(granted);
 
-      assertThat(store.renew(List.of(first))).containsExactly(new Renewal.Renewed(Stores.TTL));
+      assertThat(store.renew(List.of(first))).containsExactly(new Renewal.Renewed(Claims.TTL));
       assertThat(store.extend(first, Duration.ofMinutes(5))).isPresent();
       assertThat(since(store, key)).isEqualTo(granted);
 

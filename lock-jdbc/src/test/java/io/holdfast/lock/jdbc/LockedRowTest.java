@@ -1,7 +1,7 @@
 package io.holdfast.lock.jdbc;
 
-import static io.holdfast.lock.jdbc.Stores.claim;
-import static io.holdfast.lock.jdbc.Stores.freshKey;
+import static io.holdfast.lock.testsupport.Claims.claim;
+import static io.holdfast.lock.testsupport.Claims.freshKey;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -15,6 +15,8 @@ import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.Ticket;
+import io.holdfast.lock.testsupport.Await;
+import io.holdfast.lock.testsupport.Claims;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
 import java.sql.Connection;
@@ -67,7 +69,7 @@ class LockedRowTest {
         LockClient holder = client(pool)) {
       Lease lease = holder.get(name).lock();
       Stores.update(
-          server, Stores.key(name), "UPDATE holdfast_lock SET expires_at = 1 WHERE name = ?");
+          server, Claims.key(name), "UPDATE holdfast_lock SET expires_at = 1 WHERE name = ?");
       try (JdbcGuard guard = JdbcGuard.of(lease);
           Connection transaction = server.connect()) {
         transaction.setAutoCommit(false);
@@ -89,7 +91,7 @@ class LockedRowTest {
         transaction.rollback();
       }
       for (CompletableFuture<Void> wait : waits) {
-        wait.get(Stores.PATIENCE.toSeconds(), TimeUnit.SECONDS);
+        wait.get(Await.PATIENCE.toSeconds(), TimeUnit.SECONDS);
       }
     } finally {
       for (AutoCloseable closeable : opened) {
@@ -140,7 +142,7 @@ class LockedRowTest {
 
       transaction.rollback();
       assertThat(store.release(grant, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
-      Stores.await("the lock was handed over", () -> isGranted(waiter));
+      Await.until("the lock was handed over", () -> isGranted(waiter));
       store.withdraw(waiting);
       assertThat(store.inspect(key)).isEmpty();
     }
@@ -166,8 +168,8 @@ class LockedRowTest {
         assertThat(sessions.thatWaitForLocks()).isZero();
       }
       transaction.rollback();
-      closed.get(Stores.PATIENCE.toSeconds(), TimeUnit.SECONDS);
-      Stores.await("the lock is free", () -> next.get(name).inspect().isEmpty());
+      closed.get(Await.PATIENCE.toSeconds(), TimeUnit.SECONDS);
+      Await.until("the lock is free", () -> next.get(name).inspect().isEmpty());
     }
   }
 
@@ -190,7 +192,7 @@ class LockedRowTest {
               + " FOR UPDATE");
 
       assertThat(store.release(grant, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
-      Stores.await("the lock was handed over", () -> isGranted(first));
+      Await.until("the lock was handed over", () -> isGranted(first));
       transaction.rollback();
     }
   }
@@ -215,7 +217,7 @@ class LockedRowTest {
               + " FOR UPDATE");
 
       assertThat(store.release(grant, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
-      Stores.await("the second has the lock", () -> isGranted(second));
+      Await.until("the second has the lock", () -> isGranted(second));
       frozen.rollback();
     }
   }
@@ -252,14 +254,14 @@ class LockedRowTest {
         }
       });
       try {
-        assertThat(reached.await(Stores.PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
+        assertThat(reached.await(Await.PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
         assertThat(canTake(other, key)).isFalse();
-        Stores.await("its row is not locked any more", () -> canTake(other, key));
+        Await.until("its row is not locked any more", () -> canTake(other, key));
       } finally {
         freezes.set(false);
         thawed.countDown();
       }
-      assertThat(frozen.get(Stores.PATIENCE.toSeconds(), TimeUnit.SECONDS))
+      assertThat(frozen.get(Await.PATIENCE.toSeconds(), TimeUnit.SECONDS))
           .isInstanceOf(StoreException.class);
     }
   }
@@ -382,7 +384,7 @@ class LockedRowTest {
           throw new AssertionError(e);
         }
       });
-      Stores.await("its row is waited for", () -> sessions.thatWaitForRows() > 0);
+      Await.until("its row is waited for", () -> sessions.thatWaitForRows() > 0);
       execute(
           handOver,
           server,
@@ -390,7 +392,7 @@ class LockedRowTest {
           "UPDATE holdfast_lock SET owner = '" + leaving.ownerId() + "' WHERE name = ?");
       handOver.commit();
 
-      left.get(Stores.PATIENCE.toSeconds(), TimeUnit.SECONDS);
+      left.get(Await.PATIENCE.toSeconds(), TimeUnit.SECONDS);
       assertThat(store.inspect(key)).isEmpty();
     }
   }

@@ -7,6 +7,8 @@ import com.zaxxer.hikari.HikariDataSource;
 import io.holdfast.lock.Lease;
 import io.holdfast.lock.LockClient;
 import io.holdfast.lock.LockOptions;
+import io.holdfast.lock.testsupport.Await;
+import io.holdfast.lock.testsupport.Claims;
 import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
@@ -73,8 +75,8 @@ class PgBouncerTest {
         HikariDataSource otherPool = pool(bouncer);
         LockClient one = client(options, onePool);
         LockClient other = client(options, otherPool)) {
-      String name = Stores.freshKey().name();
-      try (Lease kept = one.get(Stores.freshKey().name()).lock()) {
+      String name = Claims.freshKey().name();
+      try (Lease kept = one.get(Claims.freshKey().name()).lock()) {
         // For longer than the listener takes to find out, and the lease's TTL.
         long begin = System.nanoTime();
         while (System.nanoTime() - begin < TTL.multipliedBy(3).dividedBy(2).toNanos()) {
@@ -95,9 +97,9 @@ class PgBouncerTest {
         HikariDataSource otherPool = pool(bouncer);
         LockClient one = client(builder -> builder.notifications(true), onePool);
         LockClient other = client(builder -> builder.notifications(true), otherPool)) {
-      String name = Stores.freshKey().name();
+      String name = Claims.freshKey().name();
       handOver(one, other, name);
-      Stores.await("somebody listens", () -> {
+      Await.until("somebody listens", () -> {
         try {
           handOver(one, other, name);
           return !ServerPair.ask(
@@ -124,7 +126,7 @@ class PgBouncerTest {
         "waiter");
     try (Lease lease = first.get(name).lock()) {
       waiter.start();
-      Stores.pause(Duration.ofMillis(30));
+      Await.pause(Duration.ofMillis(30));
       assertThat(granted).isNotDone();
       assertThat(lease.isHeld()).isTrue();
     }
@@ -183,7 +185,7 @@ class PgBouncerTest {
     String settings = String.join(
         "\n",
         "[databases]",
-        "holdfast = host=" + postgres.addressInside() + " port=" + PORT,
+        "holdfast = host=" + postgres.server().addressInside() + " port=" + PORT,
         "[pgbouncer]",
         "listen_addr = *",
         "listen_port = " + PORT,

@@ -1,6 +1,6 @@
 package io.holdfast.lock.jdbc;
 
-import static io.holdfast.lock.jdbc.Stores.claim;
+import static io.holdfast.lock.testsupport.Claims.claim;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.zaxxer.hikari.HikariDataSource;
@@ -8,6 +8,8 @@ import io.holdfast.lock.jdbc.dialect.Protocol;
 import io.holdfast.lock.spi.Acquisition;
 import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.TimeSource;
+import io.holdfast.lock.testsupport.Await;
+import io.holdfast.lock.testsupport.Claims;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
@@ -39,7 +41,7 @@ class PollerTest {
 
   @Test
   void thoseForWhomThereWasNoRoomInOnePollComeInTheNext() throws Exception {
-    LockKey key = Stores.freshKey();
+    LockKey key = Claims.freshKey();
     try (HikariDataSource pool = Server.H2.pool(4);
         JdbcStore store = Stores.open(pool, new SlowTime())) {
       assertThat(store.tryAcquire(claim(key, Duration.ofMinutes(5)))).isPresent();
@@ -48,7 +50,7 @@ class PollerTest {
         last = join(store, key);
       }
       JdbcTicket polled = last;
-      Stores.await("the last is polled for", () -> {
+      Await.until("the last is polled for", () -> {
         synchronized (store.poller) {
           return polled.pace.polls > 0;
         }

@@ -1,7 +1,7 @@
 package io.holdfast.lock.jdbc;
 
-import static io.holdfast.lock.jdbc.Stores.claim;
-import static io.holdfast.lock.jdbc.Stores.freshKey;
+import static io.holdfast.lock.testsupport.Claims.claim;
+import static io.holdfast.lock.testsupport.Claims.freshKey;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -17,6 +17,8 @@ import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.Renewal;
 import io.holdfast.lock.spi.StoreException;
+import io.holdfast.lock.testsupport.Await;
+import io.holdfast.lock.testsupport.Claims;
 import java.lang.reflect.Field;
 import java.lang.reflect.Proxy;
 import java.net.InetAddress;
@@ -109,7 +111,7 @@ class PoolTest {
       try (Connection first = pool.getConnection();
           Connection second = pool.getConnection()) {
         assertThat(first).isNotSameAs(second);
-        assertThat(store.renew(List.of(grant))).containsExactly(new Renewal.Renewed(Stores.TTL));
+        assertThat(store.renew(List.of(grant))).containsExactly(new Renewal.Renewed(Claims.TTL));
         assertThat(store.release(grant, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
         store.withdraw(claim);
       }
@@ -129,10 +131,10 @@ class PoolTest {
         refused.incrementAndGet();
         throw new OutOfMemoryError("unable to create native thread");
       });
-      Stores.pause(SHORT); // Before that, the caller borrows on its own thread.
+      Await.pause(SHORT); // Before that, the caller borrows on its own thread.
       assertThatCode(() -> {
             assertThat(store.renew(List.of(grant)))
-                .containsExactly(new Renewal.Renewed(Stores.TTL));
+                .containsExactly(new Renewal.Renewed(Claims.TTL));
             assertThat(refused).hasValue(1);
             assertThat(store.release(grant, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
             assertThat(refused).hasValueGreaterThan(1);
@@ -190,7 +192,7 @@ class PoolTest {
       };
       try (JdbcStore store = openInAnyTime(slowPool, timeout)) {
         LockKey key = freshKey();
-        Stores.await("it is taken", () -> isTaken(store, key));
+        Await.until("it is taken", () -> isTaken(store, key));
         slow.set(true);
         // There is no time to borrow twice.
         assertThat(store.tryAcquire(claim(freshKey()))).isPresent();
@@ -225,8 +227,8 @@ class PoolTest {
         Connection first = lent.getFirst();
         assertThat(first.isClosed()).isFalse();
         Grant grant = store.tryAcquire(claim(freshKey())).orElseThrow();
-        assertThat(store.renew(List.of(grant))).containsExactly(new Renewal.Renewed(Stores.TTL));
-        Stores.await("the first is given back", () -> isClosed(first));
+        assertThat(store.renew(List.of(grant))).containsExactly(new Renewal.Renewed(Claims.TTL));
+        Await.until("the first is given back", () -> isClosed(first));
         assertThat(lent.getLast().isClosed()).isFalse();
         assertThat(pool.getHikariPoolMXBean().getActiveConnections()).isEqualTo(1);
       }
@@ -334,13 +336,13 @@ class PoolTest {
   void aPoolOfOneConnectionIsRefused() {
     try (HikariDataSource pool = Server.H2.pool(1)) {
       // On a busy machine the time may be over before there is a first one.
-      Stores.await("it is refused for want of a second connection", () -> {
+      Await.until("it is refused for want of a second connection", () -> {
         StoreException refused = catchThrowableOfType(
             StoreException.class, () -> Stores.open(Stores.settings(pool), SHORT));
         return String.valueOf(refused.getMessage()).contains("at least 2");
       });
       // The thread that asked for the second one may get the first, and gives it back.
-      Stores.await(
+      Await.until(
           "every connection is given back",
           () -> pool.getHikariPoolMXBean().getActiveConnections() == 0);
     }
@@ -355,7 +357,7 @@ class PoolTest {
       assertThat(Thread.interrupted()).isTrue();
 
       Thread.currentThread().interrupt();
-      assertThat(store.renew(List.of(grant))).containsExactly(new Renewal.Renewed(Stores.TTL));
+      assertThat(store.renew(List.of(grant))).containsExactly(new Renewal.Renewed(Claims.TTL));
       assertThat(Thread.interrupted()).isTrue();
     }
   }
@@ -378,11 +380,11 @@ class PoolTest {
           interrupted.set(Thread.currentThread().isInterrupted());
         });
         thread.start();
-        Stores.await(
+        Await.until(
             "the thread waits for the pool",
             () -> pool.getHikariPoolMXBean().getThreadsAwaitingConnection() == 1);
         thread.interrupt();
-        Stores.pause(Duration.ofMillis(50));
+        Await.pause(Duration.ofMillis(50));
       }
       assertThat(granted.get(20, TimeUnit.SECONDS)).isTrue();
       thread.join();
@@ -426,7 +428,7 @@ class PoolTest {
   /** A store whose calls have little time; to open it may need more, on a busy machine. */
   private static JdbcStore openInAnyTime(DataSource dataSource, Duration timeout)
       throws StoreException {
-    long deadline = System.nanoTime() + Stores.PATIENCE.toNanos();
+    long deadline = System.nanoTime() + Await.PATIENCE.toNanos();
     while (true) {
       try {
         return Stores.open(Stores.settings(dataSource), timeout);
@@ -455,7 +457,7 @@ class PoolTest {
       } finally {
         server.unpause();
       }
-      Stores.await("the store works again", () -> isHeld(store, grant));
+      Await.until("the store works again", () -> isHeld(store, grant));
     }
   }
 
@@ -484,11 +486,11 @@ class PoolTest {
               .isInstanceOf(OutOfMemoryError.class);
         }
         broken.set(false);
-        Stores.await(
+        Await.until(
             "one is in use, the client's own",
             () -> pool.getHikariPoolMXBean().getActiveConnections() == 1);
       }
-      Stores.await("none is in use", () -> pool.getHikariPoolMXBean().getActiveConnections() == 0);
+      Await.until("none is in use", () -> pool.getHikariPoolMXBean().getActiveConnections() == 0);
     }
   }
 
@@ -516,11 +518,11 @@ class PoolTest {
           .isNotNull();
       store.close();
       store.close();
-      Stores.await(
+      Await.until(
           "our threads have ended",
           () -> Thread.getAllStackTraces().keySet().stream()
               .noneMatch(thread -> thread.getName().contains(clientName)));
-      Stores.await(
+      Await.until(
           "every connection is given back",
           () -> pool.getHikariPoolMXBean().getActiveConnections() == 0);
       assertThat(pool.isClosed()).isFalse();

@@ -1,6 +1,6 @@
 package io.holdfast.lock.jdbc;
 
-import static io.holdfast.lock.jdbc.Stores.claim;
+import static io.holdfast.lock.testsupport.Claims.claim;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -11,6 +11,8 @@ import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.Ticket;
+import io.holdfast.lock.testsupport.Await;
+import io.holdfast.lock.testsupport.Claims;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
 import java.sql.Connection;
@@ -41,9 +43,9 @@ class PostgresListenerTest {
             new JdbcStore.Settings(pool, JdbcLocks.DEFAULT_TABLE, SchemaMode.CREATE, false, false),
             Stores.STORE_TIMEOUT);
         Connection admin = Server.POSTGRES.connect()) {
-      LockKey key = Stores.freshKey();
-      assertThat(store.tryAcquire(Stores.claim(key))).isPresent();
-      Acquisition queued = store.acquireOrQueue(Stores.claim(key), () -> {});
+      LockKey key = Claims.freshKey();
+      assertThat(store.tryAcquire(Claims.claim(key))).isPresent();
+      Acquisition queued = store.acquireOrQueue(Claims.claim(key), () -> {});
       assertThat(queued).isInstanceOf(Acquisition.Queued.class);
       try (PreparedStatement waiters = Stores.prepare(
               admin,
@@ -64,11 +66,11 @@ class PostgresListenerTest {
     try (HikariDataSource pool = Server.POSTGRES.pool(
             5, config -> config.addDataSourceProperty("ApplicationName", application));
         JdbcStore store = Stores.open(losingTheFirst(pool, sent))) {
-      Grant grant = store.tryAcquire(claim(Stores.freshKey())).orElseThrow();
+      Grant grant = store.tryAcquire(claim(Claims.freshKey())).orElseThrow();
       assertThat(store.acquireOrQueue(claim(grant.claim().key()), () -> {}))
           .isInstanceOf(Acquisition.Queued.class);
-      Stores.await("it is sent again", () -> sent.get() >= 2);
-      Stores.pause(Duration.ofMillis(2_500)); // By then one that was not heard has been given up.
+      Await.until("it is sent again", () -> sent.get() >= 2);
+      Await.pause(Duration.ofMillis(2_500)); // By then one that was not heard has been given up.
       assertThat(isListening(application)).isTrue();
       store.release(grant, Duration.ZERO);
     }
@@ -81,11 +83,11 @@ class PostgresListenerTest {
     try (HikariDataSource pool = Server.POSTGRES.pool(
             5, config -> config.addDataSourceProperty("ApplicationName", application));
         JdbcStore store = Stores.open(answeringLate(pool, answered))) {
-      Grant grant = store.tryAcquire(claim(Stores.freshKey())).orElseThrow();
+      Grant grant = store.tryAcquire(claim(Claims.freshKey())).orElseThrow();
       assertThat(store.acquireOrQueue(claim(grant.claim().key()), () -> {}))
           .isInstanceOf(Acquisition.Queued.class);
-      assertThat(answered.await(Stores.PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
-      Stores.pause(Duration.ofSeconds(2)); // By then one that is taken for deaf has been given up.
+      assertThat(answered.await(Await.PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
+      Await.pause(Duration.ofSeconds(2)); // By then one that is taken for deaf has been given up.
       assertThat(isListening(application)).isTrue();
       store.release(grant, Duration.ZERO);
     }
@@ -95,11 +97,11 @@ class PostgresListenerTest {
   void thePoolsLastConnectionIsNotKept() throws Exception {
     try (HikariDataSource pool = Server.POSTGRES.pool(2);
         JdbcStore store = Stores.open(pool)) {
-      Grant grant = store.tryAcquire(claim(Stores.freshKey())).orElseThrow();
+      Grant grant = store.tryAcquire(claim(Claims.freshKey())).orElseThrow();
       assertThat(store.acquireOrQueue(claim(grant.claim().key()), () -> {}))
           .isInstanceOf(Acquisition.Queued.class);
-      Stores.pause(Duration.ofMillis(2_500)); // By then it has been given back.
-      assertThat(store.tryAcquire(claim(Stores.freshKey()))).isPresent();
+      Await.pause(Duration.ofMillis(2_500)); // By then it has been given back.
+      assertThat(store.tryAcquire(claim(Claims.freshKey()))).isPresent();
       store.release(grant, Duration.ZERO);
     }
   }
@@ -113,10 +115,10 @@ class PostgresListenerTest {
             new JdbcStore.Settings(
                 pool, JdbcLocks.DEFAULT_TABLE, SchemaMode.CREATE, false, Boolean.FALSE),
             Stores.STORE_TIMEOUT)) {
-      Grant grant = store.tryAcquire(claim(Stores.freshKey())).orElseThrow();
+      Grant grant = store.tryAcquire(claim(Claims.freshKey())).orElseThrow();
       assertThat(store.acquireOrQueue(claim(grant.claim().key()), () -> {}))
           .isInstanceOf(Acquisition.Queued.class);
-      Stores.pause(Duration.ofSeconds(2));
+      Await.pause(Duration.ofSeconds(2));
       assertThat(isListening(application)).isFalse();
       store.release(grant, Duration.ZERO);
     }
@@ -134,7 +136,7 @@ class PostgresListenerTest {
         JdbcStore store = open(pool, autoCommit);
         Connection deaf = Server.POSTGRES.connect();
         Connection sender = Server.POSTGRES.connect()) {
-      Grant grant = holder.tryAcquire(claim(Stores.freshKey())).orElseThrow();
+      Grant grant = holder.tryAcquire(claim(Claims.freshKey())).orElseThrow();
       Ticket ticket = ((Acquisition.Queued)
               store.acquireOrQueue(claim(grant.claim().key()), () -> {}))
           .ticket();
@@ -146,11 +148,11 @@ class PostgresListenerTest {
             .hasMessageContaining("too many notifications in the NOTIFY queue");
 
         assertThat(holder.release(grant, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
-        Stores.await("the lock was handed over", () -> isGranted(ticket));
+        Await.until("the lock was handed over", () -> isGranted(ticket));
       } finally {
         deaf.rollback();
         // Of its own accord the server clears the queue only for a notification that still gets in.
-        Stores.await("the queue is empty for the other tests", () -> isQueueEmpty(sender));
+        Await.until("the queue is empty for the other tests", () -> isQueueEmpty(sender));
       }
     }
   }
@@ -239,7 +241,7 @@ class PostgresListenerTest {
           }
           boolean late = method.getName().equals("close") && notifies.get();
           if (late && answered.getCount() > 0) {
-            Stores.pause(Duration.ofMillis(2_200));
+            Await.pause(Duration.ofMillis(2_200));
           }
           try {
             return method.invoke(connection, arguments);

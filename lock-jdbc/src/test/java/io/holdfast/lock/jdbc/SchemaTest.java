@@ -10,6 +10,7 @@ import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.LockStoreException;
 import io.holdfast.lock.jdbc.dialect.Dialect;
 import io.holdfast.lock.jdbc.dialect.Product;
+import io.holdfast.lock.testsupport.Await;
 import java.lang.reflect.Proxy;
 import java.net.SocketTimeoutException;
 import java.sql.Connection;
@@ -108,7 +109,7 @@ class SchemaTest {
   void severalClientsMayCreateTheTableAtOnce(Server server) throws Exception {
     String table = freshTable();
     try (HikariDataSource pool = server.pool(12, config -> config.setMinimumIdle(12))) {
-      Stores.await("the pool is full", () -> pool.getHikariPoolMXBean().getIdleConnections() == 12);
+      Await.until("the pool is full", () -> pool.getHikariPoolMXBean().getIdleConnections() == 12);
       ExecutorService executor = Executors.newFixedThreadPool(5);
       List<Future<?>> clients = new ArrayList<>();
       for (int i = 0; i < 5; i++) {

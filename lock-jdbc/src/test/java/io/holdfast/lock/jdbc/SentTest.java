@@ -1,6 +1,6 @@
 package io.holdfast.lock.jdbc;
 
-import static io.holdfast.lock.jdbc.Stores.claim;
+import static io.holdfast.lock.testsupport.Claims.claim;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.zaxxer.hikari.HikariDataSource;
@@ -13,6 +13,8 @@ import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.LockKind;
 import io.holdfast.lock.spi.StoreException;
+import io.holdfast.lock.testsupport.Await;
+import io.holdfast.lock.testsupport.Claims;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
 import java.nio.file.Files;
@@ -48,7 +50,7 @@ class SentTest {
             new JdbcStore.Settings(
                 sent.recording(pool), JdbcLocks.DEFAULT_TABLE, SchemaMode.NONE, true, null),
             Stores.STORE_TIMEOUT)) {
-      Claim claim = claim(Stores.freshKey());
+      Claim claim = claim(Claims.freshKey());
       store.withdraw(claim);
       sent.by("Without autocommit: tryLock() of a new name", () -> store.tryAcquire(claim));
     }
@@ -56,7 +58,7 @@ class SentTest {
   }
 
   private static void locks(Sent sent, JdbcStore store) throws Exception {
-    LockKey key = Stores.freshKey();
+    LockKey key = Claims.freshKey();
     Grant first =
         sent.by("tryLock() of a new name", () -> store.tryAcquire(claim(key)).orElseThrow());
     sent.by("tryLock() of a lock that is taken", () -> store.tryAcquire(claim(key)));
@@ -67,10 +69,10 @@ class SentTest {
             (c, dialect) -> dialect.release(c, Keys.stored(first.claim()), first.number(), 0)));
     Grant grant = sent.by(
         "tryLock() of a lock that is free", () -> store.tryAcquire(claim(key)).orElseThrow());
-    Grant other = store.tryAcquire(claim(Stores.freshKey())).orElseThrow();
+    Grant other = store.tryAcquire(claim(Claims.freshKey())).orElseThrow();
     sent.by("Renewal of a lease", () -> store.renew(List.of(grant)));
     sent.by("Renewal of two to eight leases", () -> store.renew(List.of(grant, other)));
-    sent.by("extend()", () -> store.extend(grant, Stores.TTL));
+    sent.by("extend()", () -> store.extend(grant, Claims.TTL));
     sent.by("verify()", () -> store.verify(grant));
     sent.by("inspect()", () -> store.inspect(key));
     sent.by("list()", () -> store.list(LockKind.MUTEX, key.name(), 10));
@@ -85,7 +87,7 @@ class SentTest {
   }
 
   private static void line(Sent sent, JdbcStore store) throws Exception {
-    Grant queued = store.tryAcquire(claim(Stores.freshKey())).orElseThrow();
+    Grant queued = store.tryAcquire(claim(Claims.freshKey())).orElseThrow();
     Claim queuing = claim(queued.claim().key());
     Acquisition acquisition = sent.by(
         "lock() of a lock that is taken: joins the line",
@@ -94,7 +96,7 @@ class SentTest {
     store.withdraw(queuing);
 
     // A waiter that nothing in the background keeps alive, or its row could be locked by that.
-    Grant grant = store.tryAcquire(claim(Stores.freshKey())).orElseThrow();
+    Grant grant = store.tryAcquire(claim(Claims.freshKey())).orElseThrow();
     StoredClaim stored = Keys.stored(claim(grant.claim().key()));
     sent.on(store, (c, dialect) -> dialect.acquireOrAnnounce(c, stored));
     sent.on(store, (c, dialect) -> dialect.join(c, stored));
@@ -107,7 +109,7 @@ class SentTest {
     sent.by(
         "A waiter's announcement that somebody waits",
         () -> sent.on(store, (c, dialect) -> dialect.announce(c, List.of(stored.key()))));
-    Stores.pause(Duration.ofMillis(20));
+    Await.pause(Duration.ofMillis(20));
     sent.by(
         "close() later than that, or while another waits",
         () -> store.release(grant, Duration.ZERO));
@@ -132,7 +134,7 @@ class SentTest {
     sent.by(
         "build(): the trial of a waiter's rights",
         () -> sent.on(store, (c, dialect) -> {
-          dialect.tryWaiting(c, Keys.stored(claim(Stores.freshKey())));
+          dialect.tryWaiting(c, Keys.stored(claim(Claims.freshKey())));
           return true;
         }));
     sent.by(

@@ -3,37 +3,26 @@ package io.holdfast.lock.jdbc;
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
 import io.holdfast.lock.tck.fault.FaultProxy;
+import io.holdfast.lock.testsupport.Database;
+import io.holdfast.lock.testsupport.Image;
+import io.holdfast.lock.testsupport.ServerContainer;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.SQLException;
-import java.time.Duration;
 import java.util.Arrays;
 import java.util.Locale;
-import java.util.Map;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.Assumptions;
-import org.testcontainers.DockerClientFactory;
-import org.testcontainers.containers.GenericContainer;
-import org.testcontainers.containers.wait.strategy.Wait;
 
 /** The databases of the tests, each started once per JVM, when first asked for. */
 enum Server {
-  H2("jdbc:h2:mem:holdfast;DB_CLOSE_DELAY=-1"),
-  MYSQL("jdbc:mysql://%s:%d/holdfast?sslMode=DISABLED&allowPublicKeyRetrieval=true"),
-  MARIADB("jdbc:mariadb://%s:%d/holdfast"),
-  MARIADB_BY_MYSQL_DRIVER(
-      "jdbc:mysql://%s:%d/holdfast?sslMode=DISABLED&allowPublicKeyRetrieval=true"),
-  POSTGRES("jdbc:postgresql://%s:%d/holdfast");
+  H2,
+  MYSQL,
+  MARIADB,
+  MARIADB_BY_MYSQL_DRIVER,
+  POSTGRES;
 
-  private static final String PASSWORD = "holdfast";
-  private static final Duration STARTUP = Duration.ofMinutes(2);
-
-  private final String urlPattern;
-
-  Server(String urlPattern) {
-    this.urlPattern = urlPattern;
-  }
+  private static final String H2_URL = "jdbc:h2:mem:holdfast;DB_CLOSE_DELAY=-1";
 
   /** The databases of {@link EachServer}. */
   static Stream<Server> ofThisRun() {
@@ -56,7 +45,7 @@ enum Server {
     HikariConfig config = new HikariConfig();
     config.setJdbcUrl(url());
     config.setUsername(user());
-    config.setPassword(PASSWORD);
+    config.setPassword(Image.PASSWORD);
     config.setMaximumPoolSize(size);
     config.setMinimumIdle(1);
     more.accept(config);
@@ -65,46 +54,39 @@ enum Server {
 
   /** A connection of its own, apart from any pool. */
   Connection connect() throws SQLException {
-    return DriverManager.getConnection(url(), user(), PASSWORD);
+    return DriverManager.getConnection(url(), user(), Image.PASSWORD);
   }
 
   /** Stops the server's processes, as a frozen machine would. */
   void pause() {
-    Freezer.freeze(container());
+    database().server().pause();
   }
 
   void unpause() {
-    Freezer.thaw(container());
+    database().server().resume();
   }
 
-  private GenericContainer<?> container() {
+  private Database database() {
+    ServerContainer.assumeDocker();
     return switch (this) {
       case H2 -> throw new IllegalStateException("H2 runs in this process");
-      case MYSQL -> MySqlContainer.RUNNING;
-      case MARIADB, MARIADB_BY_MYSQL_DRIVER -> MariaDbContainer.RUNNING;
-      case POSTGRES -> PostgresContainer.RUNNING;
+      case MYSQL -> MySql.RUNNING;
+      case MARIADB -> MariaDb.RUNNING;
+      case MARIADB_BY_MYSQL_DRIVER -> MariaDb.RUNNING.byMySqlDriver();
+      case POSTGRES -> Postgres.RUNNING;
     };
   }
 
   String url() {
-    if (this == H2) {
-      return urlPattern;
-    }
-    GenericContainer<?> container = container();
-    return url(container.getHost(), container.getFirstMappedPort());
-  }
-
-  private String url(String host, int port) {
-    return String.format(Locale.ROOT, urlPattern, host, port);
+    return this == H2 ? H2_URL : database().url();
   }
 
   FaultProxy openProxy() {
-    GenericContainer<?> container = container();
-    return FaultProxy.open(container.getHost(), container.getFirstMappedPort());
+    return database().server().openProxy();
   }
 
   String url(FaultProxy proxy) {
-    return url(proxy.host(), proxy.port());
+    return database().url(proxy);
   }
 
   String user() {
@@ -123,57 +105,17 @@ enum Server {
     return this == MYSQL || isMariaDb();
   }
 
-  private static GenericContainer<?> start(
-      String image,
-      int port,
-      String readyLog,
-      int readyTimes,
-      Map<String, String> environment,
-      String... options) {
-    Assumptions.assumeTrue(
-        "true".equals(System.getenv("CI")) || DockerClientFactory.instance().isDockerAvailable(),
-        "Docker is not available: dev/containers up");
-    @SuppressWarnings("resource") // Ends with the JVM.
-    GenericContainer<?> container = new GenericContainer<>(image)
-        .withExposedPorts(port)
-        .withEnv(environment)
-        .withCommand(options)
-        .waitingFor(Wait.forLogMessage(readyLog, readyTimes).withStartupTimeout(STARTUP));
-    container.start();
-    return container;
+  private static final class MySql {
+    static final Database RUNNING =
+        Database.mySql("--innodb-flush-log-at-trx-commit=2", "--sync-binlog=0");
   }
 
-  // Their disks need not survive a power cut. The images' entry points run a server without a port
-  // first, and PostgreSQL's says twice that it is ready.
-
-  private static final class MySqlContainer {
-    static final GenericContainer<?> RUNNING = start(
-        "mysql:9",
-        3306,
-        ".*ready for connections.*port: 3306.*",
-        1,
-        Map.of("MYSQL_ROOT_PASSWORD", PASSWORD, "MYSQL_DATABASE", "holdfast"),
-        "--innodb-flush-log-at-trx-commit=2",
-        "--sync-binlog=0");
+  private static final class MariaDb {
+    static final Database RUNNING = Database.mariaDb("--innodb-flush-log-at-trx-commit=2");
   }
 
-  private static final class MariaDbContainer {
-    static final GenericContainer<?> RUNNING = start(
-        "mariadb:11.8",
-        3306,
-        ".*port: 3306.*",
-        1,
-        Map.of("MARIADB_ROOT_PASSWORD", PASSWORD, "MARIADB_DATABASE", "holdfast"),
-        "--innodb-flush-log-at-trx-commit=2");
-  }
-
-  private static final class PostgresContainer {
-    static final GenericContainer<?> RUNNING = start(
-        "postgres:17",
-        5432,
-        ".*database system is ready to accept connections.*",
-        2,
-        Map.of("POSTGRES_PASSWORD", PASSWORD, "POSTGRES_DB", "holdfast"),
+  private static final class Postgres {
+    static final Database RUNNING = Database.postgres(
         "-c",
         "synchronous_commit=off",
         "-c",

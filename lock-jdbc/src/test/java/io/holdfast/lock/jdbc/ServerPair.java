@@ -3,8 +3,8 @@ package io.holdfast.lock.jdbc;
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
 import io.holdfast.lock.tck.fault.FaultProxy;
+import io.holdfast.lock.testsupport.Await;
 import java.sql.Connection;
-import java.sql.DriverManager;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
@@ -29,7 +29,7 @@ abstract class ServerPair implements AutoCloseable {
   private ServerPair(KitContainer primary, KitContainer standby) {
     this.primary = primary;
     this.standby = standby;
-    this.address = FaultProxy.open(primary.host(), primary.port());
+    this.address = primary.openProxy();
   }
 
   static ServerPair mySql() throws SQLException {
@@ -62,7 +62,7 @@ abstract class ServerPair implements AutoCloseable {
     run(
         standby,
         "RESET BINARY LOGS AND GTIDS",
-        "CHANGE REPLICATION SOURCE TO SOURCE_HOST = '" + primary.addressInside()
+        "CHANGE REPLICATION SOURCE TO SOURCE_HOST = '" + primary.server().addressInside()
             + "', SOURCE_USER = 'replica', SOURCE_PASSWORD = 'replica',"
             + " SOURCE_AUTO_POSITION = 1, GET_SOURCE_PUBLIC_KEY = 1",
         "START REPLICA",
@@ -78,7 +78,9 @@ abstract class ServerPair implements AutoCloseable {
 
   static ServerPair postgres() throws Exception {
     KitContainer primary = KitContainer.postgres();
-    primary.run("bash", "-c", "echo " + MAY_REPLICATE + " >> " + ask(primary, "SHOW hba_file"));
+    String unused = primary
+        .server()
+        .run("bash", "-c", "echo " + MAY_REPLICATE + " >> " + ask(primary, "SHOW hba_file"));
     ask(primary, "SELECT pg_reload_conf()");
     return new ServerPair(primary, KitContainer.postgresStandby(primary)) {
       @Override
@@ -87,7 +89,7 @@ abstract class ServerPair implements AutoCloseable {
           run(primary, "ALTER SYSTEM SET default_transaction_read_only = on");
           ask(primary, "SELECT pg_reload_conf()");
           String end = ask(primary, "SELECT pg_current_wal_lsn()");
-          Stores.await(
+          Await.until(
               "the standby has everything",
               () -> isTrue(standby, "SELECT pg_last_wal_replay_lsn() >= '" + end + "'"));
         } else {
@@ -116,7 +118,7 @@ abstract class ServerPair implements AutoCloseable {
   void switchOver(Old old) throws SQLException {
     prepareToStop(old);
     promote();
-    address.moveTo(standby.host(), standby.port());
+    address.moveTo(standby.server().host(), standby.server().port());
   }
 
   abstract void prepareToStop(Old old) throws SQLException;
@@ -161,7 +163,7 @@ abstract class ServerPair implements AutoCloseable {
   }
 
   private static Connection connect(KitContainer server) throws SQLException {
-    return DriverManager.getConnection(server.url(), server.user(), server.password());
+    return server.database().connect();
   }
 
   @Override

@@ -1,5 +1,6 @@
 package io.holdfast.lock.jdbc;
 
+import io.holdfast.lock.testsupport.Await;
 import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
@@ -45,7 +46,7 @@ final class ServerSessions implements AutoCloseable {
 
   /** Asks seldom: InnoDB answers from memory for 100 ms after it was last asked. */
   private long ask(String question) {
-    Stores.pause(Duration.ofMillis(250));
+    Await.pause(Duration.ofMillis(250));
     try (Statement statement = connection.createStatement();
         ResultSet result = statement.executeQuery(question)) {
       result.next();

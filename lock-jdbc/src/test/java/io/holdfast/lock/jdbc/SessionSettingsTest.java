@@ -1,7 +1,7 @@
 package io.holdfast.lock.jdbc;
 
-import static io.holdfast.lock.jdbc.Stores.claim;
-import static io.holdfast.lock.jdbc.Stores.freshKey;
+import static io.holdfast.lock.testsupport.Claims.claim;
+import static io.holdfast.lock.testsupport.Claims.freshKey;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -15,6 +15,8 @@ import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.Renewal;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.Ticket;
+import io.holdfast.lock.testsupport.Await;
+import io.holdfast.lock.testsupport.Claims;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Statement;
@@ -232,8 +234,8 @@ class SessionSettingsTest {
       for (int i = 0; i < 5; i++) {
         grants.add(store.tryAcquire(claim(freshKey())).orElseThrow());
       }
-      assertThat(store.renew(grants)).containsOnly(new Renewal.Renewed(Stores.TTL));
-      assertThat(store.extend(grant, Stores.TTL.multipliedBy(2))).isPresent();
+      assertThat(store.renew(grants)).containsOnly(new Renewal.Renewed(Claims.TTL));
+      assertThat(store.extend(grant, Claims.TTL.multipliedBy(2))).isPresent();
       assertThat(store.inspect(key)).isPresent();
 
       Ticket waitsElsewhere = queue(other, claim(key));
@@ -259,7 +261,7 @@ class SessionSettingsTest {
 
   private static Grant granted(Ticket ticket) {
     List<Grant> granted = new ArrayList<>();
-    Stores.await("the lock was handed over", () -> {
+    Await.until("the lock was handed over", () -> {
       try {
         if (ticket.poll() instanceof Ticket.Granted status) {
           granted.add(status.grant());
@@ -275,7 +277,7 @@ class SessionSettingsTest {
   /** A pool that has all its connections open. */
   private static HikariDataSource full(Server server) {
     HikariDataSource pool = server.pool(4, config -> config.setMinimumIdle(4));
-    Stores.await("the pool is full", () -> pool.getHikariPoolMXBean().getTotalConnections() == 4);
+    Await.until("the pool is full", () -> pool.getHikariPoolMXBean().getTotalConnections() == 4);
     return pool;
   }
 

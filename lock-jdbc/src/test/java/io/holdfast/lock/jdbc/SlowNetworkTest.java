@@ -1,7 +1,7 @@
 package io.holdfast.lock.jdbc;
 
-import static io.holdfast.lock.jdbc.Stores.claim;
-import static io.holdfast.lock.jdbc.Stores.freshKey;
+import static io.holdfast.lock.testsupport.Claims.claim;
+import static io.holdfast.lock.testsupport.Claims.freshKey;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.zaxxer.hikari.HikariDataSource;
@@ -17,6 +17,8 @@ import io.holdfast.lock.spi.Renewal;
 import io.holdfast.lock.spi.Ticket;
 import io.holdfast.lock.tck.fault.FaultProxy;
 import io.holdfast.lock.tck.fault.Link.Direction;
+import io.holdfast.lock.testsupport.Await;
+import io.holdfast.lock.testsupport.Claims;
 import java.sql.Connection;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -93,7 +95,7 @@ class SlowNetworkTest {
       long fewest = Long.MAX_VALUE;
       for (int i = 0; i < 3; i++) {
         long before = proxy.requests();
-        assertThat(store.renew(grants)).containsOnly(new Renewal.Renewed(Stores.TTL));
+        assertThat(store.renew(grants)).containsOnly(new Renewal.Renewed(Claims.TTL));
         fewest = Math.min(fewest, proxy.requests() - before);
       }
       assertThat(fewest).isEqualTo(1);
@@ -141,7 +143,7 @@ class SlowNetworkTest {
         }
         assertThat(last.state()).isEqualTo(LeaseState.HELD);
         last.close();
-        assertThat(waiting.get(Stores.PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
+        assertThat(waiting.get(Await.PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
         leases.forEach(Lease::close);
         assertThat(proxy.connections()).isEqualTo(connections);
       } finally {
@@ -161,7 +163,7 @@ class SlowNetworkTest {
       while (others.size() < pool.getMaximumPoolSize() - 1) {
         others.add(pool.getConnection());
       }
-      Stores.pause(Duration.ofMillis(600)); // Then it is checked before it is used.
+      Await.pause(Duration.ofMillis(600)); // Then it is checked before it is used.
       // A round trip takes more than a quarter of the store timeout, and less than a third.
       proxy.delay(Direction.REQUESTS, Duration.ofMillis(750));
       proxy.delay(Direction.REPLIES, Duration.ofMillis(750));
@@ -207,7 +209,7 @@ class SlowNetworkTest {
       LockKey key = freshKey();
       Grant first = store.tryAcquire(claim(key)).orElseThrow();
       Ticket other = queue(waiters, key);
-      Stores.pause(Duration.ofMillis(20));
+      Await.pause(Duration.ofMillis(20));
 
       assertThat(requests(proxy, () -> store.release(first, Duration.ZERO))).isEqualTo(1);
       assertThat(other.poll()).isInstanceOf(Ticket.Granted.class);
@@ -249,8 +251,7 @@ class SlowNetworkTest {
       config.setJdbcUrl(server.url(proxy));
       config.setMinimumIdle(size);
     });
-    Stores.await(
-        "the pool is full", () -> pool.getHikariPoolMXBean().getTotalConnections() == size);
+    Await.until("the pool is full", () -> pool.getHikariPoolMXBean().getTotalConnections() == size);
     return pool;
   }
 }

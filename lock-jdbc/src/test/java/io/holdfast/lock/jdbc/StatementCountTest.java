@@ -11,6 +11,8 @@ import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockKind;
 import io.holdfast.lock.spi.Renewal;
 import io.holdfast.lock.tck.fault.FaultProxy;
+import io.holdfast.lock.testsupport.Await;
+import io.holdfast.lock.testsupport.Claims;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -31,7 +33,7 @@ class StatementCountTest {
     try (StatementCounter counter = new StatementCounter(server);
         HikariDataSource pool = full(server.pool(4, config -> config.setMinimumIdle(4)));
         LockClient locks = client(pool)) {
-      DistributedLock lock = locks.get(Stores.freshKey().name());
+      DistributedLock lock = locks.get(Claims.freshKey().name());
       lock.lock().close();
 
       long before = counter.count();
@@ -59,12 +61,12 @@ class StatementCountTest {
       Duration ttl = Duration.ofMinutes(10);
       List<Grant> grants = new ArrayList<>();
       for (int i = 0; i < 1_000; i++) {
-        grants.add(store.tryAcquire(Stores.claim(Stores.freshKey(), ttl)).orElseThrow());
+        grants.add(store.tryAcquire(Claims.claim(Claims.freshKey(), ttl)).orElseThrow());
       }
       // The client's own connection was idle meanwhile, and on a slow machine for so long that it
       // is checked before it goes back to the pool.
       assertThat(store.renew(grants.subList(0, 1))).containsOnly(new Renewal.Renewed(ttl));
-      Stores.await("it is back", () -> pool.getHikariPoolMXBean().getActiveConnections() == 1);
+      Await.until("it is back", () -> pool.getHikariPoolMXBean().getActiveConnections() == 1);
 
       long before = counter.count();
       assertThat(store.renew(grants)).containsOnly(new Renewal.Renewed(ttl));
@@ -77,7 +79,7 @@ class StatementCountTest {
     try (StatementCounter counter = new StatementCounter(server);
         HikariDataSource pool = full(server.pool(4, config -> config.setMinimumIdle(4)));
         JdbcStore store = Stores.open(pool)) {
-      Grant grant = store.tryAcquire(Stores.claim(Stores.freshKey())).orElseThrow();
+      Grant grant = store.tryAcquire(Claims.claim(Claims.freshKey())).orElseThrow();
 
       long before = counter.count();
       assertThat(store.extend(grant, Duration.ofMinutes(10))).isPresent();
@@ -96,7 +98,7 @@ class StatementCountTest {
     int threadsEach = 5;
     try (StatementCounter counter = new StatementCounter(server);
         HikariDataSource pool = server.pool(3 * clients)) {
-      String name = Stores.freshKey().name();
+      String name = Claims.freshKey().name();
       List<LockClient> all = new ArrayList<>();
       ExecutorService executor = Executors.newCachedThreadPool();
       try (LockClient holder = client(pool);
@@ -112,10 +114,10 @@ class StatementCountTest {
         }
         // The fast phase: the first in line looks at a share of the time for which the lock has
         // been held.
-        Stores.pause(Duration.ofSeconds(6));
+        Await.pause(Duration.ofSeconds(6));
         long before = counter.count();
         long begin = System.nanoTime();
-        Stores.pause(Duration.ofSeconds(5));
+        Await.pause(Duration.ofSeconds(5));
         double seconds = (System.nanoTime() - begin) / 1e9;
         assertThat((counter.count() - before) / seconds).isLessThanOrEqualTo(10.0 * clients);
         assertThat(lease.isHeld()).isTrue();
@@ -144,17 +146,17 @@ class StatementCountTest {
       ExecutorService executor = Executors.newCachedThreadPool();
       List<Future<Optional<Lease>>> waiting = new ArrayList<>();
       LockOptions fixed = LockOptions.fixed(Duration.ofMinutes(5));
-      String prefix = Stores.freshKey().name();
+      String prefix = Claims.freshKey().name();
       for (int i = 0; i < names; i++) {
         String name = prefix + i;
         Lease unused = holder.get(name, fixed).lock().detach();
         waiting.add(executor.submit(() -> waiter.get(name).tryLock(Duration.ofSeconds(25))));
       }
-      Stores.pause(Duration.ofSeconds(2));
+      Await.pause(Duration.ofSeconds(2));
 
       long before = proxy.requests();
       long begin = System.nanoTime();
-      Stores.pause(Duration.ofSeconds(10)); // Each thread has looked by itself meanwhile.
+      Await.pause(Duration.ofSeconds(10)); // Each thread has looked by itself meanwhile.
       double seconds = (System.nanoTime() - begin) / 1e9;
       double perSecond = (proxy.requests() - before) / seconds;
 
@@ -168,7 +170,7 @@ class StatementCountTest {
 
   /** Waits until the pool opens no more connections, which costs statements of its own. */
   private static HikariDataSource full(HikariDataSource pool) {
-    Stores.await(
+    Await.until(
         "the pool is full",
         () -> pool.getHikariPoolMXBean().getIdleConnections() == pool.getMaximumPoolSize());
     return pool;

@@ -1,8 +1,8 @@
 package io.holdfast.lock.jdbc;
 
-import static io.holdfast.lock.jdbc.Stores.claim;
-import static io.holdfast.lock.jdbc.Stores.freshKey;
-import static io.holdfast.lock.jdbc.Stores.key;
+import static io.holdfast.lock.testsupport.Claims.claim;
+import static io.holdfast.lock.testsupport.Claims.freshKey;
+import static io.holdfast.lock.testsupport.Claims.key;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
@@ -16,6 +16,8 @@ import io.holdfast.lock.spi.Renewal;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoredHolder;
 import io.holdfast.lock.spi.Ticket;
+import io.holdfast.lock.testsupport.Await;
+import io.holdfast.lock.testsupport.Claims;
 import java.sql.Connection;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -66,7 +68,7 @@ class StoreTest {
       Grant first = store.tryAcquire(claim(key, ttl)).orElseThrow();
       Optional<Grant> second = store.tryAcquire(claim(key));
       while (second.isEmpty()) {
-        Stores.pause(Duration.ofMillis(2));
+        Await.pause(Duration.ofMillis(2));
         second = store.tryAcquire(claim(key));
       }
       assertThat(System.nanoTime() - begin).isGreaterThanOrEqualTo(ttl.toNanos() - 1_000_000);
@@ -76,7 +78,7 @@ class StoreTest {
       assertThat(store.renew(List.of(first))).containsExactly(new Renewal.Lost());
       assertThat(store.release(first, Duration.ZERO)).isEqualTo(ReleaseOutcome.ALREADY_LOST);
       assertThat(store.verify(second.get()))
-          .hasValueSatisfying(left -> assertThat(left).isBetween(Duration.ofMillis(1), Stores.TTL));
+          .hasValueSatisfying(left -> assertThat(left).isBetween(Duration.ofMillis(1), Claims.TTL));
     }
   }
 
@@ -108,7 +110,7 @@ class StoreTest {
   private static boolean isRenewed(Renewal renewal) {
     assertThat(renewal).isNotInstanceOf(Renewal.Unknown.class);
     return renewal instanceof Renewal.Renewed renewed
-        && renewed.validFor().compareTo(Stores.TTL.dividedBy(2)) > 0;
+        && renewed.validFor().compareTo(Claims.TTL.dividedBy(2)) > 0;
   }
 
   @EachServer
@@ -188,7 +190,7 @@ class StoreTest {
       long begin = System.nanoTime();
       assertThat(store.release(brief, briefHold)).isEqualTo(ReleaseOutcome.RELEASED);
       while (store.tryAcquire(claim(soonFree)).isEmpty()) {
-        Stores.pause(Duration.ofMillis(5));
+        Await.pause(Duration.ofMillis(5));
       }
       assertThat(System.nanoTime() - begin).isGreaterThanOrEqualTo(briefHold.toNanos() - 1_000_000);
     }
@@ -205,7 +207,7 @@ class StoreTest {
       assertThat(holder.number()).isEqualTo(first.number());
       assertThat(holder.description()).isEqualTo("test of the store");
       assertThat(holder.released()).isFalse();
-      assertThat(holder.remaining()).isBetween(Duration.ofSeconds(20), Stores.TTL);
+      assertThat(holder.remaining()).isBetween(Duration.ofSeconds(20), Claims.TTL);
 
       assertThat(store.forceRelease(key, first.number() - 1)).isFalse();
       assertThat(store.forceRelease(key, first.number())).isTrue();
@@ -371,7 +373,7 @@ class StoreTest {
       Grant first = store.tryAcquire(claim(key)).orElseThrow();
       CountDownLatch woken = new CountDownLatch(1);
       Ticket ticket = queue(other, claim(key, Duration.ofSeconds(6)), woken::countDown);
-      Stores.await("a poll told the holder", () -> ticket.holder().isPresent());
+      Await.until("a poll told the holder", () -> ticket.holder().isPresent());
       assertThat(ticket.holder()).contains("test of the store");
       assertThat(ticket.poll()).isInstanceOf(Ticket.Waiting.class);
       assertThat(store.release(first, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);

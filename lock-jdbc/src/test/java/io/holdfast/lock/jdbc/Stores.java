@@ -1,39 +1,22 @@
 package io.holdfast.lock.jdbc;
 
-import io.holdfast.lock.LeaseLoss;
-import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockKey;
-import io.holdfast.lock.spi.LockKind;
-import io.holdfast.lock.spi.StoreEvents;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoreSettings;
 import io.holdfast.lock.spi.TimeSource;
+import io.holdfast.lock.testsupport.Claims;
 import java.nio.charset.StandardCharsets;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Duration;
-import java.util.UUID;
-import java.util.function.BooleanSupplier;
 import javax.sql.DataSource;
 
 /** Helpers that tests of the store share. */
 final class Stores {
   static final Duration STORE_TIMEOUT = Duration.ofSeconds(5);
-  static final Duration TTL = Duration.ofSeconds(30);
-
-  /** The longest that a test waits for something that must happen; it should take far less. */
-  static final Duration PATIENCE = Duration.ofSeconds(40);
-
-  private static final StoreEvents NO_EVENTS = new StoreEvents() {
-    @Override
-    public void suspended(Grant grant) {}
-
-    @Override
-    public void lost(Grant grant, LeaseLoss.Reason reason) {}
-  };
 
   private Stores() {}
 
@@ -43,7 +26,7 @@ final class Stores {
 
   static JdbcStore open(DataSource dataSource, TimeSource time) throws StoreException {
     return JdbcStore.open(
-        settings(dataSource), new StoreSettings("test", STORE_TIMEOUT, time, NO_EVENTS));
+        settings(dataSource), new StoreSettings("test", STORE_TIMEOUT, time, Claims.NO_EVENTS));
   }
 
   static JdbcStore open(JdbcStore.Settings settings, Duration storeTimeout) throws StoreException {
@@ -53,21 +36,13 @@ final class Stores {
   static JdbcStore open(JdbcStore.Settings settings, Duration storeTimeout, String clientName)
       throws StoreException {
     return JdbcStore.open(
-        settings, new StoreSettings(clientName, storeTimeout, TimeSource.system(), NO_EVENTS));
+        settings,
+        new StoreSettings(clientName, storeTimeout, TimeSource.system(), Claims.NO_EVENTS));
   }
 
   static JdbcStore.Settings settings(DataSource dataSource) {
     return new JdbcStore.Settings(
         dataSource, JdbcLocks.DEFAULT_TABLE, SchemaMode.CREATE, false, null);
-  }
-
-  /** A name that no other test has. */
-  static LockKey freshKey() {
-    return key("test/" + UUID.randomUUID());
-  }
-
-  static LockKey key(String name) {
-    return new LockKey(LockKind.MUTEX, name);
   }
 
   /** A statement whose one parameter is the lock's name, as the table has it. */
@@ -110,33 +85,6 @@ final class Stores {
       if (statement.executeUpdate() != 1) {
         throw new AssertionError("No row of " + key);
       }
-    }
-  }
-
-  static Claim claim(LockKey key) {
-    return claim(key, TTL);
-  }
-
-  static Claim claim(LockKey key, Duration ttl) {
-    String ownerId = UUID.randomUUID().toString().replace("-", "");
-    return new Claim(key, Claim.EXCLUSIVE, ownerId, ttl, Duration.ZERO, "test of the store");
-  }
-
-  static void await(String what, BooleanSupplier condition) {
-    long deadline = System.nanoTime() + PATIENCE.toNanos();
-    while (!condition.getAsBoolean()) {
-      if (System.nanoTime() - deadline > 0) {
-        throw new AssertionError("Still not: " + what);
-      }
-      pause(Duration.ofMillis(2));
-    }
-  }
-
-  static void pause(Duration duration) {
-    try {
-      Thread.sleep(duration.toMillis());
-    } catch (InterruptedException e) {
-      throw new AssertionError(e);
     }
   }
 }

@@ -8,6 +8,8 @@ import io.holdfast.lock.LockClient;
 import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.LockStoreException;
 import io.holdfast.lock.jdbc.ServerPair.Old;
+import io.holdfast.lock.testsupport.Await;
+import io.holdfast.lock.testsupport.Claims;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -81,10 +83,10 @@ class SwitchoverTest {
         HikariDataSource otherPool = pair.pool(5);
         LockClient one = client(onePool);
         LockClient other = client(otherPool)) {
-      String held = Stores.freshKey().name();
+      String held = Claims.freshKey().name();
       Lease kept = one.get(held).lock().detach();
       Waiter waiter = new Waiter(other, held);
-      Stores.pause(TTL.dividedBy(3).plusSeconds(1)); // A renewal, and looks by the waiter.
+      Await.pause(TTL.dividedBy(3).plusSeconds(1)); // A renewal, and looks by the waiter.
 
       pair.switchOver(old);
       if (old == Old.WRITABLE) {
@@ -93,8 +95,8 @@ class SwitchoverTest {
         otherPool.getHikariPoolMXBean().softEvictConnections();
       }
       long switchedAt = System.nanoTime();
-      acquireSoon(one, Stores.freshKey().name()).close();
-      String name = Stores.freshKey().name();
+      acquireSoon(one, Claims.freshKey().name()).close();
+      String name = Claims.freshKey().name();
       Lease fresh = acquireSoon(other, name).detach();
       assertThat(ask(one, name)).isEmpty();
 
@@ -102,13 +104,13 @@ class SwitchoverTest {
         assertThat(kept.isHeld()).as("the lease from before, %s", kept.state()).isTrue();
         assertThat(fresh.isHeld()).as("the lease from after, %s", fresh.state()).isTrue();
         assertThat(waiter.granted).isNotDone();
-        Stores.pause(Duration.ofMillis(20));
+        Await.pause(Duration.ofMillis(20));
       }
       kept.verify();
       fresh.verify();
 
       if (pair.isPostgres()) {
-        Stores.await("the waiter listens to the new primary", pair::isListenedTo);
+        Await.until("the waiter listens to the new primary", pair::isListenedTo);
       }
 
       kept.close();
@@ -170,8 +172,7 @@ class SwitchoverTest {
           granted.complete(lease.isHeld());
           done.await();
         } catch (LockStoreException e) {
-          Stores.pause(
-              Duration.ofMillis(100)); // The old server has gone, the new one is not there.
+          Await.pause(Duration.ofMillis(100)); // The old server has gone, the new one is not there.
         } catch (Throwable t) {
           granted.completeExceptionally(t);
         }

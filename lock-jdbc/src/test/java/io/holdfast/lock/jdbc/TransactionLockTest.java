@@ -6,6 +6,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import com.zaxxer.hikari.HikariDataSource;
 import io.holdfast.lock.Lease;
 import io.holdfast.lock.LockClient;
+import io.holdfast.lock.testsupport.Await;
+import io.holdfast.lock.testsupport.Claims;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
@@ -56,7 +58,7 @@ class TransactionLockTest {
           assertThat(LOCKS.tryLock(second, freshName(pool, false))).isTrue();
 
           CompletableFuture<Void> waiting = CompletableFuture.runAsync(() -> lock(second, name));
-          Stores.pause(Duration.ofMillis(100));
+          Await.pause(Duration.ofMillis(100));
           assertThat(waiting).isNotDone();
           first.commit();
           waiting.get(20, TimeUnit.SECONDS);
@@ -164,7 +166,7 @@ class TransactionLockTest {
                 try (Connection transaction = begin(pool)) {
                   LOCKS.lock(transaction, name);
                   int before = unprotected[0];
-                  Stores.pause(Duration.ofMillis(2));
+                  Await.pause(Duration.ofMillis(2));
                   unprotected[0] = before + 1;
                   transaction.commit();
                 } catch (SQLException e) {
@@ -214,9 +216,9 @@ class TransactionLockTest {
               for (int round = 0; round < 50; round++) {
                 try (Connection transaction = begin(pool)) {
                   String name = freshName(pool, false);
-                  barrier.await(Stores.PATIENCE.toSeconds(), TimeUnit.SECONDS);
+                  barrier.await(Await.PATIENCE.toSeconds(), TimeUnit.SECONDS);
                   assertThat(LOCKS.tryLock(transaction, name)).isTrue();
-                  barrier.await(Stores.PATIENCE.toSeconds(), TimeUnit.SECONDS);
+                  barrier.await(Await.PATIENCE.toSeconds(), TimeUnit.SECONDS);
                   transaction.commit();
                 } catch (Exception e) {
                   throw new AssertionError(e);
@@ -401,7 +403,7 @@ class TransactionLockTest {
 
   /** A name whose row exists already, or not. */
   private static String freshName(HikariDataSource pool, boolean used) throws SQLException {
-    String name = Stores.freshKey().name();
+    String name = Claims.freshKey().name();
     if (used) {
       try (Connection transaction = begin(pool)) {
         LOCKS.lock(transaction, name);

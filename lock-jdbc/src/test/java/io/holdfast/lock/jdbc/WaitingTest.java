@@ -1,7 +1,7 @@
 package io.holdfast.lock.jdbc;
 
-import static io.holdfast.lock.jdbc.Stores.claim;
-import static io.holdfast.lock.jdbc.Stores.freshKey;
+import static io.holdfast.lock.testsupport.Claims.claim;
+import static io.holdfast.lock.testsupport.Claims.freshKey;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.zaxxer.hikari.HikariDataSource;
@@ -13,6 +13,7 @@ import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.Ticket;
+import io.holdfast.lock.testsupport.Await;
 import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
@@ -54,7 +55,7 @@ class WaitingTest {
             return second.get(name).call(won -> System.nanoTime());
           });
           assertThat(begun.await(20, TimeUnit.SECONDS)).isTrue();
-          Stores.pause(Duration.ofMillis(20));
+          Await.pause(Duration.ofMillis(20));
           releasedAt = System.nanoTime();
           assertThat(lease.isHeld()).isTrue();
         }
@@ -129,7 +130,7 @@ class WaitingTest {
       }
       // Each client's own, and on PostgreSQL the one that listens.
       int kept = server == Server.POSTGRES ? 3 : 2;
-      Stores.await(
+      Await.until(
           "few connections are in use",
           () -> pool.getHikariPoolMXBean().getActiveConnections() <= kept);
       for (Ticket ticket : tickets) {
@@ -152,7 +153,7 @@ class WaitingTest {
         Grant grant = store.tryAcquire(claim(key)).orElseThrow();
         CountDownLatch woken = new CountDownLatch(1);
         Ticket ticket = queue(store, claim(key), woken::countDown);
-        Stores.pause(Duration.ofMillis(300));
+        Await.pause(Duration.ofMillis(300));
         try (JdbcStore other = Stores.open(pool)) {
           assertThat(other.release(grant, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
         }
@@ -169,8 +170,8 @@ class WaitingTest {
       LockKey key = freshKey();
       assertThat(store.tryAcquire(claim(key))).isPresent();
       Ticket ticket = queue(store, claim(key), () -> {});
-      Stores.await("it listens", () -> pool.getHikariPoolMXBean().getActiveConnections() == 2);
-      Stores.pause(Duration.ofMillis(300));
+      Await.until("it listens", () -> pool.getHikariPoolMXBean().getActiveConnections() == 2);
+      Await.pause(Duration.ofMillis(300));
       ticket.close();
       store.close();
       try (Connection first = pool.getConnection();

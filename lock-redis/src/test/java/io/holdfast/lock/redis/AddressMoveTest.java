@@ -14,6 +14,8 @@ import io.holdfast.lock.spi.StoreSettings;
 import io.holdfast.lock.spi.Ticket;
 import io.holdfast.lock.tck.fault.FaultProxy;
 import io.holdfast.lock.tck.fault.Ports;
+import io.holdfast.lock.testsupport.Await;
+import io.holdfast.lock.testsupport.Claims;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -48,7 +50,7 @@ class AddressMoveTest {
 
   @BeforeAll
   void start() throws Exception {
-    servers = ManyServers.independent(RedisContainer.REDIS, 2);
+    servers = ManyServers.independent(2);
     former = RedisAccess.client(servers.address(0), 4);
     next = RedisAccess.client(servers.address(1), 4);
   }
@@ -84,13 +86,13 @@ class AddressMoveTest {
   @Test
   void leasesAreRenewedWhereTheAddressLeadsNow() throws Exception {
     Grant old = grant();
-    assertThat(store.renew(List.of(old))).containsExactly(new Renewal.Renewed(Stores.TTL));
+    assertThat(store.renew(List.of(old))).containsExactly(new Renewal.Renewed(Claims.TTL));
     move();
     redis.getPool().clear();
 
     Grant fresh = grant();
     assertThat(Stored.isTaken(next, Stored.keyOf(fresh.claim().key()))).isTrue();
-    assertThat(store.renew(List.of(fresh))).containsExactly(new Renewal.Renewed(Stores.TTL));
+    assertThat(store.renew(List.of(fresh))).containsExactly(new Renewal.Renewed(Claims.TTL));
     // Where nobody asks any more, it would be renewed for ever, whoever has the lock.
     assertThat(store.renew(List.of(old))).containsExactly(new Renewal.Lost());
   }
@@ -105,11 +107,11 @@ class AddressMoveTest {
         Named.of(
             "renew",
             (store, grant) -> assertThat(store.renew(List.of(grant)))
-                .containsExactly(new Renewal.Renewed(Stores.TTL))),
+                .containsExactly(new Renewal.Renewed(Claims.TTL))),
         Named.of("verify", (store, grant) -> assertThat(store.verify(grant)).isPresent()),
         Named.of(
             "extend",
-            (store, grant) -> assertThat(store.extend(grant, Stores.TTL)).isPresent()),
+            (store, grant) -> assertThat(store.extend(grant, Claims.TTL)).isPresent()),
         Named.of(
             "release",
             (store, grant) ->
@@ -142,7 +144,7 @@ class AddressMoveTest {
     List<Connection> early = connections(2);
     move();
     try (LockClient locks = RedisLocks.builder(redis).build();
-        Lease lease = locks.get(Stores.freshKey().name()).lock()) {
+        Lease lease = locks.get(Claims.freshKey().name()).lock()) {
       early.forEach(Connection::close);
       String written = "written:" + lease.name();
       RedisGuard.of(lease).set(written, "1");
@@ -157,7 +159,7 @@ class AddressMoveTest {
     move();
     Grant fresh = grant();
     early.forEach(Connection::close);
-    assertThat(store.renew(List.of(fresh))).containsExactly(new Renewal.Renewed(Stores.TTL));
+    assertThat(store.renew(List.of(fresh))).containsExactly(new Renewal.Renewed(Claims.TTL));
 
     for (Connection connection : connections(POOL_SIZE)) {
       connection.sendCommand(Protocol.Command.EXISTS, Stored.keyOf(fresh.claim().key()));
@@ -174,7 +176,7 @@ class AddressMoveTest {
 
     assertThat(store.verify(old)).isEmpty();
     connectionsTo(servers.address(0));
-    assertThat(store.tryAcquire(Stores.claim(old.claim().key())))
+    assertThat(store.tryAcquire(Claims.claim(old.claim().key())))
         .as("free by now")
         .isPresent();
   }
@@ -185,13 +187,13 @@ class AddressMoveTest {
     Grant gone = grant();
     assertThat(store.release(gone, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
     // Again if the answers came too late to count as prompt.
-    Stores.await("only what was to be asked anew is unknown", () -> {
+    Await.until("only what was to be asked anew is unknown", () -> {
       address.moveTo(servers.address(0).getHost(), servers.address(0).getPort());
       assertThat(store.renew(List.of(held))).hasSize(1); // leaves a connection in the pool
       address.moveTo("127.0.0.1", Ports.free());
       List<Renewal> renewals = store.renew(List.of(gone, held));
       return renewals.get(0) instanceof Renewal.Unknown
-          && renewals.get(1).equals(new Renewal.Renewed(Stores.TTL));
+          && renewals.get(1).equals(new Renewal.Renewed(Claims.TTL));
     });
   }
 
@@ -202,7 +204,7 @@ class AddressMoveTest {
     Stores.send(former, Protocol.Command.REPLICAOF, "127.0.0.1", "1");
 
     Grant fresh = grant();
-    assertThat(store.renew(List.of(fresh))).containsExactly(new Renewal.Renewed(Stores.TTL));
+    assertThat(store.renew(List.of(fresh))).containsExactly(new Renewal.Renewed(Claims.TTL));
     assertThat(store.release(fresh, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
   }
 
@@ -210,7 +212,7 @@ class AddressMoveTest {
   void whoWaitsHearsFromWhereTheAddressLeadsWithinAMinute() throws Exception {
     MovableTime time = new MovableTime();
     StoreSettings settings =
-        new StoreSettings("waits", Stores.STORE_TIMEOUT, time, Stores.NO_EVENTS);
+        new StoreSettings("waits", Stores.STORE_TIMEOUT, time, Claims.NO_EVENTS);
     try (LockStore waiting = RedisLocks.builder(redis).openStore(settings);
         LockStore there = Stores.open(next)) {
       Grant before = grant();
@@ -218,11 +220,11 @@ class AddressMoveTest {
       first.awaitHearing();
       move();
       redis.getPool().clear();
-      Grant held = there.tryAcquire(Stores.claim(Stores.freshKey())).orElseThrow();
+      Grant held = there.tryAcquire(Claims.claim(Claims.freshKey())).orElseThrow();
       Stores.Waiter second = Stores.Waiter.join(waiting, held.claim().key());
       time.advance(OwnConnection.AGE_MAX.plusSeconds(1));
       // Polls are what keeps a subscription alive.
-      Stores.await("hears", () -> {
+      Await.until("hears", () -> {
         assertThat(second.ticket().poll()).isInstanceOf(Ticket.Waiting.class);
         return second.woken().drainPermits() > 0;
       });
@@ -254,6 +256,6 @@ class AddressMoveTest {
   }
 
   private Grant grant() throws Exception {
-    return store.tryAcquire(Stores.claim(Stores.freshKey())).orElseThrow();
+    return store.tryAcquire(Claims.claim(Claims.freshKey())).orElseThrow();
   }
 }

@@ -9,7 +9,6 @@ import org.junit.jupiter.api.Tag;
 class ClusterConformanceTest extends LockConformance {
   @Override
   protected Fixture openFixture() throws Exception {
-    return new ClusterFixture(
-        ManyServers.cluster(RedisContainer.REDIS, "redis-server", "redis-cli"));
+    return new ClusterFixture(ManyServers.cluster());
   }
 }

@@ -18,6 +18,8 @@ import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.Renewal;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoredLock;
+import io.holdfast.lock.testsupport.Await;
+import io.holdfast.lock.testsupport.Claims;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -55,7 +57,7 @@ class ClusterTest {
 
   @BeforeAll
   void open() throws Exception {
-    servers = ManyServers.cluster(RedisContainer.REDIS, "redis-server", "redis-cli");
+    servers = ManyServers.cluster();
     redis = ClusterFixture.client(servers);
   }
 
@@ -88,13 +90,13 @@ class ClusterTest {
       List<Grant> grants = new ArrayList<>();
       Set<Object> groups = new HashSet<>();
       for (int i = 0; i < 60; i++) {
-        Grant grant = store.tryAcquire(Stores.claim(Stores.freshKey())).orElseThrow();
+        Grant grant = store.tryAcquire(Claims.claim(Claims.freshKey())).orElseThrow();
         grants.add(grant);
         groups.add(store.renewalGroup(grant));
       }
       assertThat(groups).hasSize(3);
       assertThat(renewByGroup(store, grants))
-          .containsOnly(new Renewal.Renewed(Stores.TTL))
+          .containsOnly(new Renewal.Renewed(Claims.TTL))
           .hasSize(60);
     }
   }
@@ -119,19 +121,19 @@ class ClusterTest {
   @Test
   @Order(1)
   void theLocksOfAllPrimariesAreListedAndExtended() throws Exception {
-    String fresh = Stores.freshKey().name() + "/{*}";
+    String fresh = Claims.freshKey().name() + "/{*}";
     try (RedisStore store = store()) {
       Set<String> names = new HashSet<>();
       Set<Object> groups = new HashSet<>();
       for (int i = 0; i < 60; i++) {
-        Grant grant = store.tryAcquire(Stores.claim(Stores.key(fresh + i))).orElseThrow();
+        Grant grant = store.tryAcquire(Claims.claim(Claims.key(fresh + i))).orElseThrow();
         names.add(grant.claim().key().name());
         groups.add(store.renewalGroup(grant));
-        assertThat(store.extend(grant, Stores.TTL.multipliedBy(2)))
-            .hasValue(Stores.TTL.multipliedBy(2));
+        assertThat(store.extend(grant, Claims.TTL.multipliedBy(2)))
+            .hasValue(Claims.TTL.multipliedBy(2));
       }
       assertThat(groups).hasSize(3);
-      Stores.Waiter waiter = Stores.Waiter.join(store, Stores.key(fresh + 0));
+      Stores.Waiter waiter = Stores.Waiter.join(store, Claims.key(fresh + 0));
       List<StoredLock> listed = store.list(LockKind.MUTEX, fresh, 10_000);
       assertThat(listed)
           .extracting(lock -> lock.key().name())
@@ -169,7 +171,7 @@ class ClusterTest {
   @Order(3)
   void aSlotThatMovedIsFollowed() throws Exception {
     try (RedisStore store = store()) {
-      Grant held = store.tryAcquire(Stores.claim(Stores.key("moved"))).orElseThrow();
+      Grant held = store.tryAcquire(Claims.claim(Claims.key("moved"))).orElseThrow();
       int slot = JedisClusterCRC16.getSlot("{moved}");
       List<String> ids = new ArrayList<>();
       for (int i = 0; i < 3; i++) {
@@ -206,7 +208,7 @@ class ClusterTest {
       }
       assertThat(store.list(LockKind.MUTEX, "moved", 10)).hasSize(1);
       // Before anything else has told it that the slot has moved.
-      assertThat(store.renew(List.of(held))).containsExactly(new Renewal.Renewed(Stores.TTL));
+      assertThat(store.renew(List.of(held))).containsExactly(new Renewal.Renewed(Claims.TTL));
     }
   }
 
@@ -233,11 +235,11 @@ class ClusterTest {
             servers, DefaultJedisClientConfig.builder().user("locks").password("secret"));
         LockStore store = open(user)) {
       for (int i = 0; i < 10; i++) {
-        LockKey key = Stores.freshKey();
-        Grant held = store.tryAcquire(Stores.claim(key)).orElseThrow();
+        LockKey key = Claims.freshKey();
+        Grant held = store.tryAcquire(Claims.claim(key)).orElseThrow();
         Stores.Waiter waiter = Stores.Waiter.join(store, key);
-        assertThat(store.renew(List.of(held))).containsExactly(new Renewal.Renewed(Stores.TTL));
-        assertThat(store.extend(held, Stores.TTL)).isPresent();
+        assertThat(store.renew(List.of(held))).containsExactly(new Renewal.Renewed(Claims.TTL));
+        assertThat(store.extend(held, Claims.TTL)).isPresent();
         assertThat(store.list(LockKind.MUTEX, key.name(), 10)).hasSize(1);
         assertThat(store.release(held, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
         assertThat(store.release(waiter.awaitGrant(), Duration.ZERO))
@@ -259,13 +261,13 @@ class ClusterTest {
       List<Grant> grants = new ArrayList<>();
       Set<Object> groups = new HashSet<>();
       for (int i = 0; i < 30; i++) {
-        Grant grant = store.tryAcquire(Stores.claim(Stores.freshKey())).orElseThrow();
+        Grant grant = store.tryAcquire(Claims.claim(Claims.freshKey())).orElseThrow();
         grants.add(grant);
         groups.add(store.renewalGroup(grant));
       }
       assertThat(asked).contains(servers.address(0), servers.address(1), servers.address(2));
       assertThat(groups).hasSize(3);
-      assertThat(renewByGroup(store, grants)).containsOnly(new Renewal.Renewed(Stores.TTL));
+      assertThat(renewByGroup(store, grants)).containsOnly(new Renewal.Renewed(Claims.TTL));
     }
   }
 
@@ -275,12 +277,12 @@ class ClusterTest {
     try (LockClient locks =
         RedisLocks.builder(redis).waitForReplicas(1, Duration.ofMillis(100)).build()) {
       for (int i = 0; i < 10; i++) {
-        String name = Stores.freshKey().name();
+        String name = Claims.freshKey().name();
         assertThatExceptionOfType(LockStoreException.class)
             .isThrownBy(() -> locks.get(name).tryLock())
             .withMessageContaining("0 of 1 replica");
         String key = Stored.keyOf(name);
-        Stores.await("nobody has it", () -> !Stored.isTaken(redis, key));
+        Await.until("nobody has it", () -> !Stored.isTaken(redis, key));
       }
     }
   }
@@ -295,7 +297,7 @@ class ClusterTest {
             servers, DefaultJedisClientConfig.builder(), (int) OPENING_MAX.toMillis());
         LockClient locks =
             RedisLocks.builder(patient).storeTimeout(storeTimeout).build()) {
-      DistributedLock lock = locks.get(Stores.freshKey().name());
+      DistributedLock lock = locks.get(Claims.freshKey().name());
       lock.lock().close();
       servers.whilePaused(List.of(0, 1, 2), () -> {
         long beganNanos = System.nanoTime();
@@ -326,12 +328,12 @@ class ClusterTest {
         (owner == 2 ? dead : alive).add(locks.get(name).lock());
       }
       servers.kill(2);
-      Stores.await(
+      Await.until(
           "those of the dead primary are lost", () -> dead.stream().noneMatch(Lease::isHeld));
       assertThatExceptionOfType(LockStoreException.class)
           .as("a list without those of the dead primary")
           .isThrownBy(() -> locks.list("dead-or-alive/", 10_000).size());
-      Stores.pause(Duration.ofSeconds(10));
+      Await.pause(Duration.ofSeconds(10));
       assertThat(alive).allMatch(Lease::isHeld);
     }
   }

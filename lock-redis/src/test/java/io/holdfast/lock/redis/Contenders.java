@@ -7,6 +7,7 @@ import io.holdfast.lock.LockClientBuilder;
 import io.holdfast.lock.LockLostException;
 import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.LockStoreException;
+import io.holdfast.lock.testsupport.Await;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -74,7 +75,7 @@ final class Contenders implements AutoCloseable {
   /** Each of them gets its turn more than once: none is stuck. */
   void awaitTurns(String when) throws Exception {
     List<Long> before = turns.stream().map(AtomicLong::get).toList();
-    Stores.await("turns for all " + when, () -> {
+    Await.until("turns for all " + when, () -> {
       for (int i = 0; i < ends.size(); i++) {
         if (ends.get(i).isDone()) {
           ends.get(i).get();
@@ -91,7 +92,7 @@ final class Contenders implements AutoCloseable {
   void stop() throws Exception {
     stopped = true;
     for (Future<?> end : ends) {
-      end.get(Stores.PATIENCE.toSeconds(), TimeUnit.SECONDS);
+      end.get(Await.PATIENCE.toSeconds(), TimeUnit.SECONDS);
     }
   }
 

@@ -7,6 +7,9 @@ import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.LockStore;
 import io.holdfast.lock.spi.ReleaseOutcome;
+import io.holdfast.lock.testsupport.Claims;
+import io.holdfast.lock.testsupport.Image;
+import io.holdfast.lock.testsupport.ServerContainer;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -19,15 +22,15 @@ import redis.clients.jedis.RedisClient;
 
 /** More time for a lease that stands, and nothing for one that does not. */
 class ExtendTest {
-  private static final Duration LONGER = Stores.TTL.multipliedBy(4);
-  private static final Duration SHORTER = Stores.TTL.dividedBy(3);
+  private static final Duration LONGER = Claims.TTL.multipliedBy(4);
+  private static final Duration SHORTER = Claims.TTL.dividedBy(3);
 
   /** The longest time that passes between two questions. */
   private static final Duration MEANWHILE = Duration.ofSeconds(8);
 
   private RedisClient redis;
   private LockStore store;
-  private final LockKey key = Stores.freshKey();
+  private final LockKey key = Claims.freshKey();
   private final String stored = Stored.keyOf(key);
 
   @BeforeEach
@@ -44,7 +47,7 @@ class ExtendTest {
 
   @Test
   void aLeaseThatStandsGetsTheTimeAndItsNumberIsKeptLonger() throws Exception {
-    Grant held = store.tryAcquire(Stores.claim(key)).orElseThrow();
+    Grant held = store.tryAcquire(Claims.claim(key)).orElseThrow();
 
     assertThat(store.extend(held, LONGER)).hasValue(LONGER);
     assertThat(store.verify(held).orElseThrow()).isBetween(LONGER.minus(MEANWHILE), LONGER);
@@ -56,7 +59,7 @@ class ExtendTest {
 
   @Test
   void aLeaseIsNeverShortened() throws Exception {
-    Grant held = store.tryAcquire(Stores.claim(key)).orElseThrow();
+    Grant held = store.tryAcquire(Claims.claim(key)).orElseThrow();
     assertThat(store.extend(held, LONGER)).isPresent();
     long kept = redis.pttl(stored);
 
@@ -68,19 +71,19 @@ class ExtendTest {
 
   @Test
   void anAcquireThatComesOnceMoreDoesNotShortenWhatWasExtended() throws Exception {
-    Claim claim = Stores.claim(key);
+    Claim claim = Claims.claim(key);
     Grant held = store.tryAcquire(claim).orElseThrow();
     assertThat(store.extend(held, LONGER)).isPresent();
 
     assertThat(store.tryAcquire(claim).orElseThrow().number()).isEqualTo(held.number());
-    assertThat(store.verify(held).orElseThrow()).isGreaterThan(Stores.TTL);
+    assertThat(store.verify(held).orElseThrow()).isGreaterThan(Claims.TTL);
     assertThat(redis.pttl(stored))
-        .isGreaterThan(TimeUnit.HOURS.toMillis(1) + Stores.TTL.toMillis());
+        .isGreaterThan(TimeUnit.HOURS.toMillis(1) + Claims.TTL.toMillis());
   }
 
   @Test
   void aLeaseThatIsOverIsNotRevived() throws Exception {
-    Grant held = store.tryAcquire(Stores.claim(key)).orElseThrow();
+    Grant held = store.tryAcquire(Claims.claim(key)).orElseThrow();
     Stored.lapse(redis, stored);
 
     assertThat(store.extend(held, LONGER)).isEmpty();
@@ -89,30 +92,30 @@ class ExtendTest {
 
   @Test
   void anotherOwnersLeaseIsNotExtended() throws Exception {
-    Grant former = store.tryAcquire(Stores.claim(key)).orElseThrow();
+    Grant former = store.tryAcquire(Claims.claim(key)).orElseThrow();
     assertThat(store.release(former, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
-    Grant next = store.tryAcquire(Stores.claim(key)).orElseThrow();
+    Grant next = store.tryAcquire(Claims.claim(key)).orElseThrow();
 
     assertThat(store.extend(former, LONGER)).isEmpty();
-    assertThat(store.verify(next).orElseThrow()).isLessThanOrEqualTo(Stores.TTL);
+    assertThat(store.verify(next).orElseThrow()).isLessThanOrEqualTo(Claims.TTL);
   }
 
   @Test
   void aMinimumHoldIsNotExtended() throws Exception {
-    Grant held = store.tryAcquire(Stores.claim(key)).orElseThrow();
-    assertThat(store.release(held, Stores.TTL)).isEqualTo(ReleaseOutcome.RELEASED);
+    Grant held = store.tryAcquire(Claims.claim(key)).orElseThrow();
+    assertThat(store.release(held, Claims.TTL)).isEqualTo(ReleaseOutcome.RELEASED);
 
     assertThat(store.extend(held, LONGER)).isEmpty();
-    assertThat(store.inspect(key).orElseThrow().remaining()).isLessThanOrEqualTo(Stores.TTL);
+    assertThat(store.inspect(key).orElseThrow().remaining()).isLessThanOrEqualTo(Claims.TTL);
   }
 
   @Test
   void aLeaseThatOthersWaitForIsExtendedAndThenHandedOver() throws Exception {
-    Grant held = store.tryAcquire(Stores.claim(key)).orElseThrow();
+    Grant held = store.tryAcquire(Claims.claim(key)).orElseThrow();
     try (LockStore other = Stores.open(redis)) {
       Stores.Waiter waiter = Stores.Waiter.join(other, key);
       assertThat(store.extend(held, LONGER)).isPresent();
-      assertThat(store.verify(held).orElseThrow()).isGreaterThan(Stores.TTL);
+      assertThat(store.verify(held).orElseThrow()).isGreaterThan(Claims.TTL);
       assertThat(store.release(held, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
       assertThat(waiter.awaitGrant().number()).isGreaterThan(held.number());
     }
@@ -120,7 +123,7 @@ class ExtendTest {
 
   @Test
   void anApplicationThatHasExhaustedItsPoolCanExtend() throws Exception {
-    Grant held = store.tryAcquire(Stores.claim(key)).orElseThrow();
+    Grant held = store.tryAcquire(Claims.claim(key)).orElseThrow();
     List<Connection> all = new ArrayList<>();
     try {
       while (all.size() < redis.getPool().getMaxTotal()) {
@@ -135,10 +138,10 @@ class ExtendTest {
   @Test
   void itIsOneScript() throws Exception {
     // A server of its own: the others' clients may still be tidying up.
-    try (RedisContainer server = RedisContainer.start(RedisContainer.REDIS);
-        RedisClient alone = RedisAccess.client(server.address(), 2);
+    try (ServerContainer server = ServerContainer.start(Image.REDIS);
+        RedisClient alone = RedisAccess.client(Stores.address(server), 2);
         LockStore asking = Stores.open(alone)) {
-      Grant held = asking.tryAcquire(Stores.claim(key)).orElseThrow();
+      Grant held = asking.tryAcquire(Claims.claim(key)).orElseThrow();
       assertThat(asking.extend(held, LONGER)).isPresent();
       long scripts = Stores.calls(alone, "evalsha");
       for (int i = 0; i < 10; i++) {

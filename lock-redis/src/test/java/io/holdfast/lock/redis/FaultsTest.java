@@ -21,6 +21,8 @@ import io.holdfast.lock.spi.TimeSource;
 import io.holdfast.lock.tck.fault.FaultProxy;
 import io.holdfast.lock.tck.fault.Link;
 import io.holdfast.lock.tck.fault.Ports;
+import io.holdfast.lock.testsupport.Await;
+import io.holdfast.lock.testsupport.Claims;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -47,11 +49,11 @@ class FaultsTest {
         LockStore store = Stores.open(redis)) {
       List<Grant> grants = new ArrayList<>();
       for (int i = 0; i < 3; i++) {
-        grants.add(store.tryAcquire(Stores.claim(Stores.freshKey())).orElseThrow());
+        grants.add(store.tryAcquire(Claims.claim(Claims.freshKey())).orElseThrow());
       }
       redis.scriptFlush();
       assertThat(store.renew(grants))
-          .containsOnly(new Renewal.Renewed(Stores.TTL))
+          .containsOnly(new Renewal.Renewed(Claims.TTL))
           .hasSize(3);
       redis.scriptFlush();
       assertThat(store.verify(grants.get(0))).isPresent();
@@ -68,7 +70,7 @@ class FaultsTest {
         LockStore store = Stores.open(redis)) {
       List<Grant> grants = new ArrayList<>();
       for (int i = 0; i < 2_500; i++) {
-        Claim claim = Stores.claim(Stores.freshKey(), Stores.LONG_TTL);
+        Claim claim = Claims.claim(Claims.freshKey(), Stores.LONG_TTL);
         grants.add(store.tryAcquire(claim).orElseThrow());
       }
       redis.del(Stored.keyOf(grants.get(7).claim().key()));
@@ -86,13 +88,13 @@ class FaultsTest {
       Stores.send(redis, Protocol.Command.REPLICAOF, "127.0.0.1", "1");
       try {
         assertThatExceptionOfType(StoreException.class)
-            .isThrownBy(() -> store.tryAcquire(Stores.claim(Stores.freshKey())))
+            .isThrownBy(() -> store.tryAcquire(Claims.claim(Claims.freshKey())))
             .withMessageContaining("replica")
             .satisfies(e -> assertThat(e.mayHaveHappened()).isFalse());
       } finally {
         Stores.send(redis, Protocol.Command.REPLICAOF, "NO", "ONE");
       }
-      assertThat(store.tryAcquire(Stores.claim(Stores.freshKey()))).isPresent();
+      assertThat(store.tryAcquire(Claims.claim(Claims.freshKey()))).isPresent();
     }
   }
 
@@ -101,7 +103,7 @@ class FaultsTest {
   void connectionsThatTheServerClosedAreNoFailure() throws Exception {
     try (RedisClient redis = Stores.client();
         LockStore store = Stores.open(redis)) {
-      Grant grant = store.tryAcquire(Stores.claim(Stores.freshKey())).orElseThrow();
+      Grant grant = store.tryAcquire(Claims.claim(Claims.freshKey())).orElseThrow();
       try (RedisClient other = Stores.client()) {
         Stores.send(other, Protocol.Command.CLIENT, "KILL", "TYPE", "normal");
       }
@@ -111,16 +113,16 @@ class FaultsTest {
 
   @Test
   void anExhaustedPoolFailsTheAcquireAndNeitherRenewalNorRelease() throws Exception {
-    try (RedisClient redis = RedisAccess.client(Stores.Shared.SERVER.address(), 1);
+    try (RedisClient redis = RedisAccess.client(Stores.sharedServer(), 1);
         LockStore store = Stores.open(redis)) {
-      Grant grant = store.tryAcquire(Stores.claim(Stores.freshKey())).orElseThrow();
+      Grant grant = store.tryAcquire(Claims.claim(Claims.freshKey())).orElseThrow();
       Connection kept = redis.getPool().getResource();
       try {
         assertThatExceptionOfType(StoreException.class)
-            .isThrownBy(() -> store.tryAcquire(Stores.claim(Stores.freshKey())))
+            .isThrownBy(() -> store.tryAcquire(Claims.claim(Claims.freshKey())))
             .withMessageContaining("pool")
             .satisfies(e -> assertThat(e.mayHaveHappened()).isFalse());
-        assertThat(store.renew(List.of(grant))).containsExactly(new Renewal.Renewed(Stores.TTL));
+        assertThat(store.renew(List.of(grant))).containsExactly(new Renewal.Renewed(Claims.TTL));
         assertThat(store.release(grant, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
       } finally {
         redis.getPool().returnResource(kept);
@@ -132,17 +134,17 @@ class FaultsTest {
   @ValueSource(booleans = {false, true})
   void aConnectionThatWasCutWithoutAWordDelaysARenewalOnlyALittle(boolean testsOnBorrow)
       throws Exception {
-    HostAndPort server = Stores.Shared.SERVER.address();
+    HostAndPort server = Stores.sharedServer();
     try (FaultProxy way = FaultProxy.open(server.getHost(), server.getPort());
         RedisClient redis = RedisAccess.client(new HostAndPort(way.host(), way.port()), 2);
         LockStore store = Stores.open(redis)) {
       redis.getPool().setTestOnBorrow(testsOnBorrow);
-      Grant grant = store.tryAcquire(Stores.claim(Stores.freshKey())).orElseThrow();
-      assertThat(store.renew(List.of(grant))).containsExactly(new Renewal.Renewed(Stores.TTL));
+      Grant grant = store.tryAcquire(Claims.claim(Claims.freshKey())).orElseThrow();
+      assertThat(store.renew(List.of(grant))).containsExactly(new Renewal.Renewed(Claims.TTL));
       way.silence();
 
       long beganNanos = System.nanoTime();
-      assertThat(store.renew(List.of(grant))).containsExactly(new Renewal.Renewed(Stores.TTL));
+      assertThat(store.renew(List.of(grant))).containsExactly(new Renewal.Renewed(Claims.TTL));
       assertThat(Duration.ofNanos(System.nanoTime() - beganNanos)).isLessThan(Stores.STORE_TIMEOUT);
     }
   }
@@ -153,15 +155,15 @@ class FaultsTest {
   void aCallTakesNoLongerThanItsStoreTimeoutThoughItsConnectionMustBeReplaced() throws Exception {
     Duration storeTimeout = Duration.ofSeconds(2);
     Duration late = storeTimeout.plus(Stores.STORE_TIMEOUT.dividedBy(4));
-    HostAndPort server = Stores.Shared.SERVER.address();
+    HostAndPort server = Stores.sharedServer();
     try (FaultProxy way = FaultProxy.open(server.getHost(), server.getPort());
         RedisClient redis = RedisAccess.client(new HostAndPort(way.host(), way.port()), 8);
         LockStore store = RedisLocks.builder(redis)
             .openStore(new StoreSettings(
-                "hurried", storeTimeout, TimeSource.system(), Stores.NO_EVENTS))) {
-      Grant grant = store.tryAcquire(Stores.claim(Stores.freshKey())).orElseThrow();
+                "hurried", storeTimeout, TimeSource.system(), Claims.NO_EVENTS))) {
+      Grant grant = store.tryAcquire(Claims.claim(Claims.freshKey())).orElseThrow();
       List<Callable<?>> calls = List.of(
-          () -> store.tryAcquire(Stores.claim(Stores.freshKey())),
+          () -> store.tryAcquire(Claims.claim(Claims.freshKey())),
           () -> store.verify(grant),
           () -> store.inspect(grant.claim().key()),
           () -> store.release(grant, Duration.ZERO));
@@ -175,19 +177,19 @@ class FaultsTest {
         assertThat(Duration.ofNanos(System.nanoTime() - beganNanos)).isLessThan(late);
       }
       way.heal();
-      Stores.await("given back", () -> redis.getPool().getNumActive() == 0);
+      Await.until("given back", () -> redis.getPool().getNumActive() == 0);
       assertThat(store.verify(grant)).isPresent();
     }
   }
 
   @Test
   void aGuardedWriteWaitsForItsAnswerThoughTheUsersClientWouldNot() throws Exception {
-    HostAndPort server = Stores.Shared.SERVER.address();
+    HostAndPort server = Stores.sharedServer();
     try (FaultProxy way = FaultProxy.open(server.getHost(), server.getPort());
         RedisClient redis = RedisAccess.kitClient(new HostAndPort(way.host(), way.port()), 2);
         LockClient locks =
             RedisLocks.builder(redis).storeTimeout(Stores.STORE_TIMEOUT).build();
-        Lease lease = locks.get(Stores.freshKey().name()).lock()) {
+        Lease lease = locks.get(Claims.freshKey().name()).lock()) {
       way.delay(Link.Direction.REPLIES, Duration.ofMillis(2L * RedisAccess.KIT_TIMEOUT_MILLIS));
       String written = "holdfast:written:" + lease.name();
       RedisGuard.of(lease).set(written, "1");
@@ -198,11 +200,11 @@ class FaultsTest {
 
   @Test
   void aReleaseSpendsNoneOfItsTimeOnWaitingForThePool() throws Exception {
-    HostAndPort server = Stores.Shared.SERVER.address();
+    HostAndPort server = Stores.sharedServer();
     try (FaultProxy slow = FaultProxy.open(server.getHost(), server.getPort());
         RedisClient redis = RedisAccess.client(new HostAndPort(slow.host(), slow.port()), 1);
         LockStore store = Stores.open(redis)) {
-      Grant grant = store.tryAcquire(Stores.claim(Stores.freshKey())).orElseThrow();
+      Grant grant = store.tryAcquire(Claims.claim(Claims.freshKey())).orElseThrow();
       Connection kept = redis.getPool().getResource();
       try {
         slow.delay(Link.Direction.REPLIES, Duration.ofMillis(100));
@@ -215,12 +217,12 @@ class FaultsTest {
 
   @Test
   void aReleaseWhoseAnswerWasLostOnOurOwnConnectionMayBeOne() throws Exception {
-    HostAndPort server = Stores.Shared.SERVER.address();
+    HostAndPort server = Stores.sharedServer();
     try (FaultProxy way = FaultProxy.open(server.getHost(), server.getPort());
         RedisClient redis = RedisAccess.client(new HostAndPort(way.host(), way.port()), 1);
         LockStore store = Stores.open(redis)) {
-      Grant first = store.tryAcquire(Stores.claim(Stores.freshKey())).orElseThrow();
-      Grant second = store.tryAcquire(Stores.claim(Stores.freshKey())).orElseThrow();
+      Grant first = store.tryAcquire(Claims.claim(Claims.freshKey())).orElseThrow();
+      Grant second = store.tryAcquire(Claims.claim(Claims.freshKey())).orElseThrow();
       Connection kept = redis.getPool().getResource();
       try {
         assertThat(store.release(first, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
@@ -235,7 +237,7 @@ class FaultsTest {
   @Test
   void aWrongPasswordSaysSo() {
     try (RedisClient redis = RedisAccess.client(
-        Stores.Shared.SERVER.address(),
+        Stores.sharedServer(),
         2,
         DefaultJedisClientConfig.builder().user("nobody").password("wrong"))) {
       assertThatExceptionOfType(LockStoreException.class)
@@ -259,27 +261,27 @@ class FaultsTest {
       Stores.allow(admin, "locks", "");
     }
     try (RedisClient redis = RedisAccess.client(
-            Stores.Shared.SERVER.address(),
+            Stores.sharedServer(),
             4,
             DefaultJedisClientConfig.builder().user("locks").password("secret"));
         LockStore store = Stores.open(redis)) {
-      LockKey key = Stores.freshKey();
-      Grant held = store.tryAcquire(Stores.claim(key)).orElseThrow();
+      LockKey key = Claims.freshKey();
+      Grant held = store.tryAcquire(Claims.claim(key)).orElseThrow();
       Stores.Waiter waiter = Stores.Waiter.join(store, key);
-      Stores.await("hears", () -> waiter.woken().drainPermits() > 0);
-      assertThat(store.renew(List.of(held))).containsExactly(new Renewal.Renewed(Stores.TTL));
+      Await.until("hears", () -> waiter.woken().drainPermits() > 0);
+      assertThat(store.renew(List.of(held))).containsExactly(new Renewal.Renewed(Claims.TTL));
       assertThat(store.verify(held)).isPresent();
-      assertThat(store.extend(held, Stores.TTL)).isPresent();
+      assertThat(store.extend(held, Claims.TTL)).isPresent();
       assertThat(store.list(LockKind.MUTEX, key.name(), 1).get(0).waiting())
           .isEqualTo(OptionalInt.of(1));
       assertThat(store.release(held, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
-      Stores.await("told", () -> waiter.woken().drainPermits() > 0);
+      Await.until("told", () -> waiter.woken().drainPermits() > 0);
       Grant next = waiter.awaitGrant();
       assertThat(store.inspect(key).orElseThrow().number()).isEqualTo(next.number());
-      assertThat(store.release(next, Stores.TTL)).isEqualTo(ReleaseOutcome.RELEASED);
+      assertThat(store.release(next, Claims.TTL)).isEqualTo(ReleaseOutcome.RELEASED);
       assertThat(store.forceRelease(key, next.number())).isTrue();
       Stores.Waiter again = Stores.Waiter.join(
-          store, store.tryAcquire(Stores.claim(key)).orElseThrow().claim().key());
+          store, store.tryAcquire(Claims.claim(key)).orElseThrow().claim().key());
       again.ticket().close();
     }
   }
@@ -289,7 +291,7 @@ class FaultsTest {
   void guardedWritesApplyOnlyWhileTheLeaseStands() throws Exception {
     try (RedisClient redis = Stores.client();
         LockClient locks = RedisLocks.builder(redis).build()) {
-      String name = Stores.freshKey().name();
+      String name = Claims.freshKey().name();
       String key = "guarded:" + name;
       Lease lease = locks.get(name).lock();
       RedisGuard guard = RedisGuard.of(lease);

@@ -10,6 +10,9 @@ import io.holdfast.lock.spi.LockStore;
 import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.Ticket;
+import io.holdfast.lock.testsupport.Claims;
+import io.holdfast.lock.testsupport.Image;
+import io.holdfast.lock.testsupport.ServerContainer;
 import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -20,25 +23,25 @@ class FullMemoryTest {
 
   @Test
   void whatIsHeldIsFreedHandedOverOrKeptForItsMinimumHold() throws Exception {
-    try (RedisContainer server = RedisContainer.start(
-            RedisContainer.REDIS, "--save", "", "--maxmemory-policy", "noeviction");
-        RedisClient redis = RedisAccess.client(server.address(), 8)) {
+    try (ServerContainer server =
+            ServerContainer.start(Image.REDIS, "--save", "", "--maxmemory-policy", "noeviction");
+        RedisClient redis = RedisAccess.client(Stores.address(server), 8)) {
       LockStore store = Stores.open(redis);
       LockStore others = Stores.open(redis);
-      LockKey freed = Stores.freshKey();
-      LockKey forced = Stores.freshKey();
-      LockKey awaited = Stores.freshKey();
-      LockKey kept = Stores.freshKey();
-      Grant toBeFreed = store.tryAcquire(Stores.claim(freed)).orElseThrow();
-      Grant toBeForced = store.tryAcquire(Stores.claim(forced)).orElseThrow();
-      Grant toBeHandedOver = store.tryAcquire(Stores.claim(awaited)).orElseThrow();
-      Grant toBeKept = store.tryAcquire(Stores.claim(kept)).orElseThrow();
+      LockKey freed = Claims.freshKey();
+      LockKey forced = Claims.freshKey();
+      LockKey awaited = Claims.freshKey();
+      LockKey kept = Claims.freshKey();
+      Grant toBeFreed = store.tryAcquire(Claims.claim(freed)).orElseThrow();
+      Grant toBeForced = store.tryAcquire(Claims.claim(forced)).orElseThrow();
+      Grant toBeHandedOver = store.tryAcquire(Claims.claim(awaited)).orElseThrow();
+      Grant toBeKept = store.tryAcquire(Claims.claim(kept)).orElseThrow();
       Ticket waiter =
-          ((Acquisition.Queued) others.acquireOrQueue(Stores.claim(awaited), () -> {})).ticket();
+          ((Acquisition.Queued) others.acquireOrQueue(Claims.claim(awaited), () -> {})).ticket();
 
       redis.configSet("maxmemory", "1");
 
-      assertThatThrownBy(() -> store.tryAcquire(Stores.claim(Stores.freshKey())))
+      assertThatThrownBy(() -> store.tryAcquire(Claims.claim(Claims.freshKey())))
           .isInstanceOf(StoreException.class)
           .hasMessageContaining("OOM");
       assertThat(store.renew(List.of(toBeFreed))).hasSize(1);

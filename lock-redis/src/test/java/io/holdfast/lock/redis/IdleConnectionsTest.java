@@ -7,6 +7,8 @@ import io.holdfast.lock.LeaseLoss;
 import io.holdfast.lock.LockClient;
 import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.tck.fault.FaultProxy;
+import io.holdfast.lock.testsupport.Await;
+import io.holdfast.lock.testsupport.Claims;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -37,10 +39,10 @@ class IdleConnectionsTest {
   }
 
   private static void connectionsDie(int times) throws Exception {
-    String name = Stores.freshKey().name();
+    String name = Claims.freshKey().name();
     List<LeaseLoss> losses = new CopyOnWriteArrayList<>();
     ExecutorService thread = Executors.newSingleThreadExecutor();
-    HostAndPort server = Stores.Shared.SERVER.address();
+    HostAndPort server = Stores.sharedServer();
     try (FaultProxy way = FaultProxy.open(server.getHost(), server.getPort());
         RedisClient one = RedisAccess.kitClient(new HostAndPort(way.host(), way.port()), 8);
         RedisClient other = RedisAccess.kitClient(new HostAndPort(way.host(), way.port()), 8);
@@ -49,15 +51,15 @@ class IdleConnectionsTest {
       Lease lease = holder.get(name).lock();
       lease.onLost(losses::add);
       Future<Long> next = thread.submit(() -> waiter.get(name).call(Lease::token));
-      Stores.await("somebody waits", () -> holder.list(name, 1).get(0).waiting().orElse(0) == 1);
+      Await.until("somebody waits", () -> holder.list(name, 1).get(0).waiting().orElse(0) == 1);
       for (int i = 0; i < times; i++) {
         end(way, i);
-        Stores.pause(REST);
+        Await.pause(REST);
         end(way, i / 2);
         holder.get("other-" + name).tryLock().orElseThrow().close();
         lease.verify();
         assertThat(lease.isHeld()).isTrue();
-        Stores.pause(REST);
+        Await.pause(REST);
       }
       assertThat(next).isNotDone();
       lease.close();

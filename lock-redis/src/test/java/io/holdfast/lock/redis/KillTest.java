@@ -7,6 +7,8 @@ import io.holdfast.lock.Lease;
 import io.holdfast.lock.LockClient;
 import io.holdfast.lock.LockLostException;
 import io.holdfast.lock.LockOptions;
+import io.holdfast.lock.testsupport.Await;
+import io.holdfast.lock.testsupport.Claims;
 import java.time.Duration;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -23,14 +25,14 @@ class KillTest {
 
   @Test
   void withoutPersistenceEverybodyGoesOnHoldersAreToldAndTokensRise() throws Exception {
-    try (ManyServers servers = ManyServers.independent(RedisContainer.REDIS, 1, "");
+    try (ManyServers servers = ManyServers.independent(1, "");
         RedisClient redis = RedisAccess.client(servers.address(0), 20);
         LockClient locks = holder(redis)) {
-      Lease held = locks.get(Stores.freshKey().name()).lock();
+      Lease held = locks.get(Claims.freshKey().name()).lock();
       CountDownLatch told = new CountDownLatch(1);
       held.onLost(loss -> told.countDown());
       contendOverKill(servers, redis);
-      assertThat(told.await(Stores.PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
+      assertThat(told.await(Await.PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
       assertThat(held.isHeld()).isFalse();
       assertThatExceptionOfType(LockLostException.class).isThrownBy(held::close);
       // The number of its grant is lost as well, and the next is higher all the same.
@@ -43,10 +45,10 @@ class KillTest {
   @Tag("soak")
   @Test
   void withPersistenceEverybodyGoesOnAndHoldersHoldStill() throws Exception {
-    try (ManyServers servers = ManyServers.independent(RedisContainer.REDIS, 1);
+    try (ManyServers servers = ManyServers.independent(1);
         RedisClient redis = RedisAccess.client(servers.address(0), 20);
         LockClient locks = holder(redis);
-        Lease held = locks.get(Stores.freshKey().name()).lock()) {
+        Lease held = locks.get(Claims.freshKey().name()).lock()) {
       contendOverKill(servers, redis);
       held.verify();
       assertThat(held.isHeld()).isTrue();
@@ -61,7 +63,7 @@ class KillTest {
 
   private static void contendOverKill(ManyServers servers, RedisClient redis) throws Exception {
     try (Contenders contenders =
-        new Contenders(CONTENDERS, Stores.freshKey().name(), () -> RedisLocks.builder(redis))) {
+        new Contenders(CONTENDERS, Claims.freshKey().name(), () -> RedisLocks.builder(redis))) {
       contenders.awaitTurns("before the kill");
       servers.kill(0);
       servers.restart(0);
@@ -73,7 +75,7 @@ class KillTest {
   @Tag("soak")
   @Test
   void afterAClusterPrimaryIsKilledItsReplicaGoesOn() throws Exception {
-    try (ManyServers servers = ManyServers.clusterWithReplica(RedisContainer.REDIS);
+    try (ManyServers servers = ManyServers.clusterWithReplica();
         RedisClusterClient redis = ClusterFixture.client(servers)) {
       String name = nameAt(redis, servers.address(0).getPort());
       assertThatItsReplicaHasAGrant(servers, redis, name);
@@ -81,7 +83,7 @@ class KillTest {
           new Contenders(CONTENDERS, name, () -> RedisLocks.builder(redis))) {
         contenders.awaitTurns("before the kill");
         servers.kill(0);
-        Stores.await("elected", () -> isPrimary(servers, 3));
+        Await.until("elected", () -> isPrimary(servers, 3));
         contenders.awaitTurns("after the election");
         contenders.stop();
       }

@@ -12,6 +12,8 @@ import io.holdfast.lock.spi.StoreSettings;
 import io.holdfast.lock.spi.StoredHolder;
 import io.holdfast.lock.spi.StoredLock;
 import io.holdfast.lock.spi.TimeSource;
+import io.holdfast.lock.testsupport.Await;
+import io.holdfast.lock.testsupport.Claims;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
@@ -52,11 +54,11 @@ class ListTest {
   }
 
   private Grant hold(String name) throws StoreException {
-    return hold(name, Stores.TTL);
+    return hold(name, Claims.TTL);
   }
 
   private Grant hold(String name, Duration ttl) throws StoreException {
-    return store.tryAcquire(Stores.claim(Stores.key(name), ttl)).orElseThrow();
+    return store.tryAcquire(Claims.claim(Claims.key(name), ttl)).orElseThrow();
   }
 
   private List<StoredLock> list(String namePrefix, int limit) throws StoreException {
@@ -141,7 +143,7 @@ class ListTest {
       assertThat(contended.holder().number()).isEqualTo(held.number());
       assertThat(contended.holder().description()).isEqualTo(held.claim().holder());
       assertThat(contended.holder().released()).isFalse();
-      assertThat(contended.holder().remaining()).isPositive().isLessThanOrEqualTo(Stores.TTL);
+      assertThat(contended.holder().remaining()).isPositive().isLessThanOrEqualTo(Claims.TTL);
       assertThat(list(fresh + "quiet", 1).get(0).waiting()).isEqualTo(OptionalInt.of(0));
       one.ticket().close();
       two.ticket().close();
@@ -151,7 +153,7 @@ class ListTest {
   @Test
   void aLockThatOnlyAMinimumHoldKeepsIsListedWithWhoWaitsForIt() throws Exception {
     Grant held = hold(fresh + "kept");
-    assertThat(store.release(held, Stores.TTL)).isEqualTo(ReleaseOutcome.RELEASED);
+    assertThat(store.release(held, Claims.TTL)).isEqualTo(ReleaseOutcome.RELEASED);
     try (LockStore other = Stores.open(redis)) {
       Stores.Waiter waiter = Stores.Waiter.join(other, held.claim().key());
       StoredLock kept = list(fresh, ALL).get(0);
@@ -190,13 +192,13 @@ class ListTest {
   void aServerWithTooManyKeysForTheTimeIsAFailureWithARemedy() throws Exception {
     try (LockStore hurried = RedisLocks.builder(redis)
         .openStore(new StoreSettings(
-            "hurried", Duration.ofSeconds(2), TimeSource.system(), Stores.NO_EVENTS))) {
+            "hurried", Duration.ofSeconds(2), TimeSource.system(), Claims.NO_EVENTS))) {
       Stores.send(redis, Protocol.Command.CLIENT, "PAUSE", "6000", "ALL");
       assertThatExceptionOfType(StoreException.class)
           .isThrownBy(() -> hurried.list(LockKind.MUTEX, fresh, ALL))
           .withMessageContaining("PT2S")
           .withMessageContaining("longer storeTimeout");
-      Stores.await("goes on", () -> redis.ping().equals("PONG"));
+      Await.until("goes on", () -> redis.ping().equals("PONG"));
     }
   }
 
@@ -217,8 +219,8 @@ class ListTest {
     Instant since = store.inspect(held.claim().key()).orElseThrow().since();
     assertThat(since).isBetween(before, after);
 
-    assertThat(store.extend(held, Stores.TTL.multipliedBy(2))).isPresent();
-    assertThat(store.release(held, Stores.TTL)).isEqualTo(ReleaseOutcome.RELEASED);
+    assertThat(store.extend(held, Claims.TTL.multipliedBy(2))).isPresent();
+    assertThat(store.release(held, Claims.TTL)).isEqualTo(ReleaseOutcome.RELEASED);
     assertThat(list(fresh, 1).get(0).holder().since()).isEqualTo(since);
   }
 

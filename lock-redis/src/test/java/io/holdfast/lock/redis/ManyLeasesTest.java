@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.holdfast.lock.Lease;
 import io.holdfast.lock.LockClient;
 import io.holdfast.lock.LockOptions;
+import io.holdfast.lock.testsupport.Claims;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -26,18 +27,18 @@ class ManyLeasesTest {
   void noneOfTenThousandLeasesIsRenewedLaterThanHalfItsTtl() throws Exception {
     try (RedisClient redis = Stores.client();
         LockClient locks = RedisLocks.builder(redis)
-            .defaultOptions(LockOptions.renewed(Stores.TTL))
+            .defaultOptions(LockOptions.renewed(Claims.TTL))
             .build()) {
       List<Lease> leases = new ArrayList<>();
       for (int i = 0; i < LEASES; i++) {
-        leases.add(locks.get(Stores.freshKey().name()).lock());
+        leases.add(locks.get(Claims.freshKey().name()).lock());
       }
       List<String> names = leases.stream().map(Lease::name).toList();
 
-      Duration least = leastLeft(redis, names, Stores.TTL.multipliedBy(PERIODS).dividedBy(3));
+      Duration least = leastLeft(redis, names, Claims.TTL.multipliedBy(PERIODS).dividedBy(3));
 
       assertThat(leases).allMatch(Lease::isHeld);
-      assertThat(least).isGreaterThanOrEqualTo(Stores.TTL.dividedBy(2));
+      assertThat(least).isGreaterThanOrEqualTo(Claims.TTL.dividedBy(2));
       leases.forEach(Lease::close);
     }
   }
@@ -59,7 +60,7 @@ class ManyLeasesTest {
       }
       TimeUnit.MILLISECONDS.sleep(LOOK_EVERY_MILLIS);
     }
-    System.out.printf("many: the least that was left of %s: %d ms%n", Stores.TTL, leastMillis);
+    System.out.printf("many: the least that was left of %s: %d ms%n", Claims.TTL, leastMillis);
     return Duration.ofMillis(leastMillis);
   }
 }

@@ -1,6 +1,9 @@
 package io.holdfast.lock.redis;
 
 import io.holdfast.lock.tck.fault.Ports;
+import io.holdfast.lock.testsupport.Await;
+import io.holdfast.lock.testsupport.Image;
+import io.holdfast.lock.testsupport.ServerContainer;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -8,9 +11,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.IntStream;
-import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.function.Executable;
-import org.testcontainers.DockerClientFactory;
 import org.testcontainers.containers.Container.ExecResult;
 import org.testcontainers.containers.GenericContainer;
 import org.testcontainers.containers.wait.strategy.Wait;
@@ -35,13 +36,11 @@ public final class ManyServers implements AutoCloseable {
   private final List<Integer> busPorts;
   private final Map<Integer, String> starts = new HashMap<>();
 
-  private ManyServers(String image, int count) {
-    Assumptions.assumeTrue(
-        "true".equals(System.getenv("CI")) || DockerClientFactory.instance().isDockerAvailable(),
-        "Docker is not available: dev/containers up");
+  private ManyServers(int count) {
+    ServerContainer.assumeDocker();
     ports = IntStream.range(0, count).map(i -> Ports.free()).boxed().toList();
     busPorts = IntStream.range(0, count).map(i -> Ports.free()).boxed().toList();
-    container = new GenericContainer<>(image)
+    container = new GenericContainer<>(Image.REDIS.name())
         .withExposedPorts(ports.toArray(Integer[]::new))
         .withCommand("sh", "-c", "echo open; exec sleep 3600")
         .waitingFor(Wait.forLogMessage("open\n", 1).withStartupTimeout(STARTUP_MAX));
@@ -50,14 +49,14 @@ public final class ManyServers implements AutoCloseable {
   }
 
   /** A Cluster of three primaries without replicas. */
-  static ManyServers cluster(String image, String server, String cli) throws Exception {
+  static ManyServers cluster() throws Exception {
     // So long that nobody takes another for dead because the machine is busy.
-    return cluster(image, server, cli, 3, Duration.ofSeconds(15));
+    return cluster(3, Duration.ofSeconds(15));
   }
 
   /** A Cluster of three primaries, and a fourth one (3) that has no slot. */
-  static ManyServers clusterWithEmptyNode(String image) throws Exception {
-    ManyServers servers = cluster(image, "redis-server", "redis-cli", 4, Duration.ofSeconds(15));
+  static ManyServers clusterWithEmptyNode() throws Exception {
+    ManyServers servers = cluster(4, Duration.ofSeconds(15));
     servers.run("redis-cli -p " + servers.ports.get(3) + " cluster meet " + LOOPBACK + " "
         + servers.ports.get(0) + " " + servers.busPorts.get(0));
     for (int i = 0; i < 4; i++) {
@@ -72,8 +71,8 @@ public final class ManyServers implements AutoCloseable {
   }
 
   /** A Cluster of three primaries, of which the first one (0) has a replica (3). */
-  static ManyServers clusterWithReplica(String image) throws Exception {
-    ManyServers servers = cluster(image, "redis-server", "redis-cli", 4, Duration.ofSeconds(2));
+  static ManyServers clusterWithReplica() throws Exception {
+    ManyServers servers = cluster(4, Duration.ofSeconds(2));
     String primary = "redis-cli -p " + servers.ports.get(0);
     String replica = "redis-cli -p " + servers.ports.get(3);
     servers.run(replica + " cluster meet " + LOOPBACK + " " + servers.ports.get(0) + " "
@@ -88,13 +87,11 @@ public final class ManyServers implements AutoCloseable {
     return servers;
   }
 
-  private static ManyServers cluster(
-      String image, String server, String cli, int count, Duration nodeTimeout) throws Exception {
-    ManyServers servers = new ManyServers(image, count);
+  private static ManyServers cluster(int count, Duration nodeTimeout) throws Exception {
+    ManyServers servers = new ManyServers(count);
     List<String> nodes = new ArrayList<>();
     for (int i = 0; i < count; i++) {
       servers.startServer(
-          server,
           i,
           "--cluster-enabled yes --cluster-config-file nodes-" + i + ".conf --cluster-port "
               + servers.busPorts.get(i)
@@ -102,22 +99,22 @@ public final class ManyServers implements AutoCloseable {
               + " --cluster-require-full-coverage no"
               + " --cluster-announce-ip "
               + LOOPBACK);
-      servers.awaitOutput(cli + " -p " + servers.ports.get(i) + " ping", "PONG");
+      servers.awaitOutput("redis-cli -p " + servers.ports.get(i) + " ping", "PONG");
     }
     for (int i = 0; i < 3; i++) {
       nodes.add(LOOPBACK + ":" + servers.ports.get(i));
     }
-    servers.run(cli + " --cluster create " + String.join(" ", nodes) + " --cluster-yes");
+    servers.run("redis-cli --cluster create " + String.join(" ", nodes) + " --cluster-yes");
     for (int i = 0; i < 3; i++) {
       servers.awaitOutput(
-          cli + " -p " + servers.ports.get(i) + " cluster info", "cluster_state:ok");
+          "redis-cli -p " + servers.ports.get(i) + " cluster info", "cluster_state:ok");
     }
     return servers;
   }
 
   /** A server (0) that takes nothing but TLS, with this certificate and key in PEM. */
-  static ManyServers tls(String image, String certificate, String key) throws Exception {
-    ManyServers servers = new ManyServers(image, 1);
+  static ManyServers tls(String certificate, String key) throws Exception {
+    ManyServers servers = new ManyServers(1);
     servers.run("cat > certificate.pem <<'END'\n" + certificate + "END\n");
     servers.run("cat > key.pem <<'END'\n" + key + "END\n");
     int port = servers.ports.get(0);
@@ -131,15 +128,15 @@ public final class ManyServers implements AutoCloseable {
   }
 
   /** Servers that know nothing of each other; what they confirmed outlives them. */
-  public static ManyServers independent(String image, int count) throws Exception {
-    return independent(image, count, DURABLE);
+  public static ManyServers independent(int count) throws Exception {
+    return independent(count, DURABLE);
   }
 
   /** Servers that know nothing of each other. */
-  public static ManyServers independent(String image, int count, String options) throws Exception {
-    ManyServers servers = new ManyServers(image, count);
+  public static ManyServers independent(int count, String options) throws Exception {
+    ManyServers servers = new ManyServers(count);
     for (int i = 0; i < count; i++) {
-      servers.startServer("redis-server", i, options);
+      servers.startServer(i, options);
     }
     for (int i = 0; i < count; i++) {
       servers.awaitPong(i);
@@ -148,15 +145,15 @@ public final class ManyServers implements AutoCloseable {
   }
 
   /** A primary (0) and its replica (1). */
-  static ManyServers replicated(String image) throws Exception {
-    ManyServers servers = new ManyServers(image, 2);
+  static ManyServers replicated() throws Exception {
+    ManyServers servers = new ManyServers(2);
     servers.startPrimaryAndReplica();
     return servers;
   }
 
   /** A primary (0), its replica (1) and a Sentinel (2) that needs nobody's consent. */
-  static ManyServers sentinel(String image) throws Exception {
-    ManyServers servers = new ManyServers(image, 3);
+  static ManyServers sentinel() throws Exception {
+    ManyServers servers = new ManyServers(3);
     servers.startPrimaryAndReplica();
     servers.run("printf '%s\\n' 'port " + servers.ports.get(2) + "'"
         + " 'protected-mode no' 'pidfile server-2/pid'"
@@ -171,8 +168,8 @@ public final class ManyServers implements AutoCloseable {
   }
 
   private void startPrimaryAndReplica() throws Exception {
-    startServer("redis-server", 0, "--repl-diskless-sync-delay 0");
-    startServer("redis-server", 1, "--replicaof " + LOOPBACK + " " + ports.get(0));
+    startServer(0, "--repl-diskless-sync-delay 0");
+    startServer(1, "--replicaof " + LOOPBACK + " " + ports.get(0));
     awaitOutput("redis-cli -p " + ports.get(1) + " info", "master_link_status:up");
   }
 
@@ -186,10 +183,10 @@ public final class ManyServers implements AutoCloseable {
     awaitPong(index);
   }
 
-  private void startServer(String server, int index, String options) throws Exception {
+  private void startServer(int index, String options) throws Exception {
     start(
         index,
-        server + " --daemonize yes --port " + ports.get(index) + " --dir server-" + index
+        "redis-server --daemonize yes --port " + ports.get(index) + " --dir server-" + index
             + " --pidfile pid --protected-mode no --save '' " + options);
   }
 
@@ -247,7 +244,7 @@ public final class ManyServers implements AutoCloseable {
   }
 
   private void awaitOutput(String command, String part) throws Exception {
-    Stores.await(
+    Await.until(
         command + " says " + part,
         () -> container.execInContainer("sh", "-c", command).getStdout().contains(part));
   }

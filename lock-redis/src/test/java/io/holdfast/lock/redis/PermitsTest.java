@@ -20,6 +20,10 @@ import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoredHolder;
 import io.holdfast.lock.spi.StoredPermit;
 import io.holdfast.lock.spi.Ticket;
+import io.holdfast.lock.testsupport.Await;
+import io.holdfast.lock.testsupport.Claims;
+import io.holdfast.lock.testsupport.Image;
+import io.holdfast.lock.testsupport.ServerContainer;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -54,7 +58,7 @@ class PermitsTest {
   }
 
   private static LockKey freshKey() {
-    return new LockKey(LockKind.PERMIT, Stores.freshKey().name());
+    return new LockKey(LockKind.PERMIT, Claims.freshKey().name());
   }
 
   private static Claim claim(LockKey key, int permits, Duration ttl) {
@@ -68,7 +72,7 @@ class PermitsTest {
   }
 
   private static Claim claim(LockKey key, int permits) {
-    return claim(key, permits, Stores.TTL);
+    return claim(key, permits, Claims.TTL);
   }
 
   private static PermitGrant take(LockStore store, Claim claim) throws StoreException {
@@ -85,22 +89,21 @@ class PermitsTest {
 
     /** A waiter that begins to hear is woken once, to poll by itself. */
     Waiter hearing() throws Exception {
-      Stores.await("hears", () -> woken.drainPermits() > 0);
+      Await.until("hears", () -> woken.drainPermits() > 0);
       assertThat(ticket.poll()).isInstanceOf(Ticket.Waiting.class);
       return this;
     }
 
     PermitGrant handedOver() throws Exception {
-      assertThat(woken.tryAcquire(Stores.PATIENCE.toSeconds(), TimeUnit.SECONDS))
-          .isTrue();
+      assertThat(woken.tryAcquire(Await.PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
       return (PermitGrant) ticket.handedOver().orElseThrow();
     }
   }
 
   @Test
   void aCycleIsTwoScriptsAndTheKeyIsOne() throws Exception {
-    try (RedisContainer server = RedisContainer.start(RedisContainer.REDIS);
-        RedisClient alone = RedisAccess.client(server.address(), 2);
+    try (ServerContainer server = ServerContainer.start(Image.REDIS);
+        RedisClient alone = RedisAccess.client(Stores.address(server), 2);
         SemaphoreClient locks = RedisLocks.builder(alone).build()) {
       String name = freshKey().name();
       locks.semaphore(name, 3).lock().close();
@@ -130,7 +133,7 @@ class PermitsTest {
     assertThat(handedOver.permit()).isEqualTo(other.permit());
     assertThat(handedOver.number()).isGreaterThan(other.number());
     assertThat(last.woken().availablePermits()).isZero();
-    assertThat(second.renew(List.of(handedOver))).containsExactly(new Renewal.Renewed(Stores.TTL));
+    assertThat(second.renew(List.of(handedOver))).containsExactly(new Renewal.Renewed(Claims.TTL));
     assertThat(first.tryAcquire(claim(key, 2))).isEmpty();
 
     assertThat(first.release(one, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
@@ -148,7 +151,7 @@ class PermitsTest {
     LockKey key = freshKey();
     PermitGrant crashed = take(first, claim(key, 1, SHORT));
     Waiter waiter = Waiter.join(second, claim(key, 1)).hearing();
-    Stores.await("the crashed holder's time is over", () -> first.holders(key).isEmpty());
+    Await.until("the crashed holder's time is over", () -> first.holders(key).isEmpty());
 
     // Who asks now finds the line served.
     assertThat(first.tryAcquire(claim(key, 1))).isEmpty();
@@ -170,7 +173,7 @@ class PermitsTest {
     Waiter last = Waiter.join(second, claim(key, 2));
     assertThat(first.release(one, minHold)).isEqualTo(ReleaseOutcome.RELEASED);
     assertThat(first.release(other, minHold)).isEqualTo(ReleaseOutcome.RELEASED);
-    Stores.await("both minimum holds are over", () -> first.holders(key).isEmpty());
+    Await.until("both minimum holds are over", () -> first.holders(key).isEmpty());
     assertThat(last.woken().availablePermits()).isZero();
 
     assertThat(next.ticket().poll()).isInstanceOf(Ticket.Granted.class);
@@ -195,7 +198,7 @@ class PermitsTest {
   void aFixedLeaseIsExtendedAndAMinimumHoldKeepsThePermit() throws Exception {
     LockKey key = freshKey();
     PermitGrant held = take(first, claim(key, 1, SHORT));
-    assertThat(first.extend(held, Stores.TTL).orElseThrow()).isGreaterThan(SHORT);
+    assertThat(first.extend(held, Claims.TTL).orElseThrow()).isGreaterThan(SHORT);
     assertThat(first.extend(held, SHORT).orElseThrow()).isGreaterThan(SHORT);
     assertThat(first.release(held, SHORT)).isEqualTo(ReleaseOutcome.RELEASED);
     assertThat(first.holders(key)).singleElement().satisfies(of -> {
@@ -207,7 +210,7 @@ class PermitsTest {
     assertThat(first.verify(held)).isEmpty();
     assertThat(second.tryAcquire(claim(key, 1))).isEmpty();
     List<Grant> next = new ArrayList<>();
-    Stores.await("the minimum hold is over", () -> {
+    Await.until("the minimum hold is over", () -> {
       second.tryAcquire(claim(key, 1)).ifPresent(next::add);
       return !next.isEmpty();
     });
@@ -240,7 +243,7 @@ class PermitsTest {
     redis.scriptFlush();
     LockKey key = freshKey();
     PermitGrant permit = take(first, claim(key, 2));
-    Grant mutex = take(first, Stores.claim(Stores.freshKey()));
+    Grant mutex = take(first, Claims.claim(Claims.freshKey()));
     redis.scriptFlush();
     assertThat(first.renew(List.of(mutex, permit, mutex)))
         .allMatch(Renewal.Renewed.class::isInstance);
@@ -248,9 +251,9 @@ class PermitsTest {
 
   @Test
   void whatIsHeldIsRenewedAndFreedThoughTheMemoryIsFull() throws Exception {
-    try (RedisContainer server = RedisContainer.start(
-            RedisContainer.REDIS, "--save", "", "--maxmemory-policy", "noeviction");
-        RedisClient full = RedisAccess.client(server.address(), 8)) {
+    try (ServerContainer server =
+            ServerContainer.start(Image.REDIS, "--save", "", "--maxmemory-policy", "noeviction");
+        RedisClient full = RedisAccess.client(Stores.address(server), 8)) {
       PermitStore store = Stores.open(full);
       LockKey key = freshKey();
       PermitGrant renewed = take(store, claim(key, 3));
@@ -267,9 +270,9 @@ class PermitsTest {
           .as("of a semaphore that is there, and has nobody's permit free")
           .isInstanceOf(StoreException.class)
           .hasMessageContaining("OOM");
-      assertThat(store.renew(List.of(renewed))).containsExactly(new Renewal.Renewed(Stores.TTL));
+      assertThat(store.renew(List.of(renewed))).containsExactly(new Renewal.Renewed(Claims.TTL));
       assertThat(store.extend(renewed, Duration.ofMinutes(2)).orElseThrow())
-          .isGreaterThan(Stores.TTL);
+          .isGreaterThan(Claims.TTL);
       assertThat(store.release(handedOver, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
       assertThat(store.verify(waiter.handedOver())).isPresent();
       assertThat(store.release(kept, Duration.ofSeconds(10))).isEqualTo(ReleaseOutcome.RELEASED);

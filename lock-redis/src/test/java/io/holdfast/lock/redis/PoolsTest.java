@@ -10,6 +10,8 @@ import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.Renewal;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.tck.fault.FaultProxy;
+import io.holdfast.lock.testsupport.Await;
+import io.holdfast.lock.testsupport.Claims;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -25,7 +27,7 @@ import redis.clients.jedis.RedisClient;
 
 /** Pools that are closed while they are used, as Jedis does when a server left or was demoted. */
 class PoolsTest {
-  private final HostAndPort server = Stores.Shared.SERVER.address();
+  private final HostAndPort server = Stores.sharedServer();
   private final List<FailingPool> pools = new ArrayList<>();
 
   @AfterEach
@@ -65,9 +67,9 @@ class PoolsTest {
   void aPoolThatWasClosedJustBeforeItIsUsedIsNoFailure() throws Exception {
     try (LockStore store = store()) {
       closeWhenUsed();
-      Grant grant = store.tryAcquire(Stores.claim(Stores.freshKey())).orElseThrow();
+      Grant grant = store.tryAcquire(Claims.claim(Claims.freshKey())).orElseThrow();
       closeWhenUsed();
-      assertThat(store.renew(List.of(grant))).containsExactly(new Renewal.Renewed(Stores.TTL));
+      assertThat(store.renew(List.of(grant))).containsExactly(new Renewal.Renewed(Claims.TTL));
       closeWhenUsed();
       assertThat(store.verify(grant)).isPresent();
       closeWhenUsed();
@@ -81,7 +83,7 @@ class PoolsTest {
     try (LockStore store = store()) {
       pools.get(0).close();
       assertThatExceptionOfType(StoreException.class)
-          .isThrownBy(() -> store.tryAcquire(Stores.claim(Stores.freshKey())))
+          .isThrownBy(() -> store.tryAcquire(Claims.claim(Claims.freshKey())))
           .withMessageContaining("closed")
           .satisfies(e -> assertThat(e.mayHaveHappened()).isFalse());
     }
@@ -95,15 +97,15 @@ class PoolsTest {
       first.setMaxTotal(1);
       Connection kept = first.getResource();
       Future<Boolean> acquired = executor.submit(() -> {
-        Grant grant = store.tryAcquire(Stores.claim(Stores.freshKey())).orElseThrow();
+        Grant grant = store.tryAcquire(Claims.claim(Claims.freshKey())).orElseThrow();
         boolean wasInterrupted = Thread.interrupted();
         assertThat(store.release(grant, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
         return wasInterrupted;
       });
-      Stores.await("waits", () -> first.getNumWaiters() > 0);
+      Await.until("waits", () -> first.getNumWaiters() > 0);
       pool();
       first.close();
-      assertThat(acquired.get(Stores.PATIENCE.toSeconds(), TimeUnit.SECONDS))
+      assertThat(acquired.get(Await.PATIENCE.toSeconds(), TimeUnit.SECONDS))
           .as("was interrupted")
           .isFalse();
       kept.close();
@@ -117,7 +119,7 @@ class PoolsTest {
     try (FaultProxy way = FaultProxy.open(server.getHost(), server.getPort());
         RedisClient redis = RedisAccess.client(new HostAndPort(way.host(), way.port()), 1)) {
       LockStore store = Stores.open(redis);
-      Grant grant = store.tryAcquire(Stores.claim(Stores.freshKey())).orElseThrow();
+      Grant grant = store.tryAcquire(Claims.claim(Claims.freshKey())).orElseThrow();
       Connection kept = redis.getPool().getResource();
       try {
         int before = way.connections();

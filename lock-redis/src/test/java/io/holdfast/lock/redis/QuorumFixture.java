@@ -21,7 +21,7 @@ final class QuorumFixture implements Fixture {
   private final List<RedisClient> clients;
 
   QuorumFixture(int count) throws Exception {
-    this.servers = ManyServers.independent(RedisContainer.REDIS, count);
+    this.servers = ManyServers.independent(count);
     this.clients = IntStream.range(0, count)
         .mapToObj(i -> RedisAccess.kitClient(servers.address(i), POOL_SIZE))
         .toList();

@@ -8,6 +8,7 @@ import io.holdfast.lock.tck.TappedBuilder;
 import io.holdfast.lock.tck.fault.FaultProxy;
 import io.holdfast.lock.tck.fault.Link;
 import io.holdfast.lock.tck.process.ChildProcess;
+import io.holdfast.lock.testsupport.ServerContainer;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
@@ -21,23 +22,23 @@ final class RedisFixture extends RedisAccess implements Fixture {
   private static final int POOL_SIZE = 60;
   private static final int LINK_POOL_SIZE = 4;
 
-  private final RedisContainer server;
+  private final ServerContainer server;
   private final Set<Capability> capabilities;
 
-  private RedisFixture(RedisContainer server, Set<Capability> capabilities) {
-    super(server.address(), POOL_SIZE);
+  private RedisFixture(ServerContainer server, Set<Capability> capabilities) {
+    super(Stores.address(server), POOL_SIZE);
     this.server = server;
     this.capabilities = capabilities;
   }
 
   /** With all that a server can be made to do. */
-  static RedisFixture whole(RedisContainer server) {
+  static RedisFixture whole(ServerContainer server) {
     return new RedisFixture(
         server, EnumSet.complementOf(EnumSet.of(Capability.CALLER_TRANSACTIONS)));
   }
 
   /** Without breaking the server or the way to it, which takes most of the time. */
-  static RedisFixture unbroken(RedisContainer server) {
+  static RedisFixture unbroken(ServerContainer server) {
     return new RedisFixture(
         server,
         EnumSet.of(
@@ -66,7 +67,8 @@ final class RedisFixture extends RedisAccess implements Fixture {
 
   @Override
   public Link newLink() {
-    return FaultProxy.open(server.address().getHost(), server.address().getPort());
+    return FaultProxy.open(
+        Stores.address(server).getHost(), Stores.address(server).getPort());
   }
 
   @Override
@@ -97,12 +99,12 @@ final class RedisFixture extends RedisAccess implements Fixture {
 
   @Override
   public void startServer() {
-    server.restart();
+    server.startAgain();
   }
 
   @Override
   public ChildProcess.Entry childProcess() {
-    HostAndPort address = server.address();
+    HostAndPort address = Stores.address(server);
     return new ChildProcess.Entry(
         RedisAccessFactory.class, List.of(address.getHost(), Integer.toString(address.getPort())));
   }

@@ -12,6 +12,8 @@ import io.holdfast.lock.LockStoreException;
 import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.LockStore;
 import io.holdfast.lock.spi.StoreException;
+import io.holdfast.lock.testsupport.Await;
+import io.holdfast.lock.testsupport.Claims;
 import java.time.Duration;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
@@ -37,12 +39,12 @@ class ReplicasTest {
   private RedisClient primary;
   private RedisClient replica;
   private final ExecutorService executor = Executors.newCachedThreadPool();
-  private final String name = Stores.freshKey().name();
+  private final String name = Claims.freshKey().name();
   private final String key = Stored.keyOf(name);
 
   @BeforeAll
   void open() throws Exception {
-    servers = ManyServers.replicated(RedisContainer.REDIS);
+    servers = ManyServers.replicated();
     primary = RedisAccess.client(servers.address(0), 8);
     replica = RedisAccess.client(servers.address(1), 2);
   }
@@ -50,7 +52,7 @@ class ReplicasTest {
   @AfterEach
   void repair() throws Exception {
     servers.goOn(1);
-    Stores.await("nobody has it", () -> !Stored.isTaken(primary, key));
+    Await.until("nobody has it", () -> !Stored.isTaken(primary, key));
   }
 
   @AfterAll
@@ -94,9 +96,9 @@ class ReplicasTest {
             return Stored.grant(replica, key).contains(Long.toString(lease.token() >>> 10));
           }
         });
-        Stores.await("waits", () -> Stored.waiting(primary, key) > 0);
+        Await.until("waits", () -> Stored.waiting(primary, key) > 0);
         held.close();
-        assertThat(next.get(Stores.PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
+        assertThat(next.get(Await.PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
       }
     }
   }
@@ -112,9 +114,9 @@ class ReplicasTest {
       assertThatExceptionOfType(LockStoreException.class)
           .isThrownBy(() -> lock.tryLock(Duration.ofSeconds(5)))
           .withMessageContaining("0 of 1 replica");
-      Stores.await("undone", () -> !Stored.isTaken(primary, key));
+      Await.until("undone", () -> !Stored.isTaken(primary, key));
       servers.goOn(1);
-      Stores.await("usable again", () -> acquires(lock));
+      Await.until("usable again", () -> acquires(lock));
     }
   }
 
@@ -125,11 +127,11 @@ class ReplicasTest {
         LockClient second = client(1, UNMET_AFTER)) {
       Lease held = first.get(name).lock();
       Future<Lease> next = executor.submit(() -> second.get(name).lock());
-      Stores.await("waits", () -> Stored.waiting(primary, key) > 0);
+      Await.until("waits", () -> Stored.waiting(primary, key) > 0);
       servers.pause(1);
       held.close();
       assertThatExceptionOfType(ExecutionException.class)
-          .isThrownBy(() -> next.get(Stores.PATIENCE.toSeconds(), TimeUnit.SECONDS))
+          .isThrownBy(() -> next.get(Await.PATIENCE.toSeconds(), TimeUnit.SECONDS))
           .withCauseInstanceOf(LockStoreException.class)
           .withMessageContaining("0 of 1 replica");
       first.get(name).lock().close();
@@ -139,7 +141,7 @@ class ReplicasTest {
   /** As after a hand-over, or an answer that got lost: another connection has written the grant. */
   @Test
   void aGrantThatIsConfirmedWithoutBeingExtendedIsWaitedForAsWell() throws Exception {
-    Claim claim = Stores.claim(Stores.key(name));
+    Claim claim = Claims.claim(Claims.key(name));
     try (RedisClient another = RedisAccess.client(servers.address(0), 2);
         LockStore granting = RedisLocks.builder(primary).openStore(Stores.settings());
         LockStore confirming = RedisLocks.builder(another)
@@ -147,12 +149,12 @@ class ReplicasTest {
             .openStore(Stores.settings())) {
       servers.pause(1);
       assertThat(granting.tryAcquire(claim)).isPresent();
-      Stored.setLeft(primary, key, Stores.TTL.multipliedBy(2));
+      Stored.setLeft(primary, key, Claims.TTL.multipliedBy(2));
       assertThatExceptionOfType(StoreException.class)
           .isThrownBy(() -> confirming.tryAcquire(claim))
           .withMessageContaining("0 of 1 replica");
       servers.goOn(1);
-      Stores.await("confirmed", () -> isConfirmed(confirming, claim));
+      Await.until("confirmed", () -> isConfirmed(confirming, claim));
       granting.withdraw(claim);
     }
   }

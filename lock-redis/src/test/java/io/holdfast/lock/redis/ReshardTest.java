@@ -18,6 +18,8 @@ import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.Renewal;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoredLock;
+import io.holdfast.lock.testsupport.Await;
+import io.holdfast.lock.testsupport.Claims;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -55,7 +57,7 @@ class ReshardTest {
 
   @BeforeAll
   void open() throws Exception {
-    servers = ManyServers.clusterWithEmptyNode(RedisContainer.REDIS);
+    servers = ManyServers.clusterWithEmptyNode();
     redis = ClusterFixture.client(servers);
   }
 
@@ -75,7 +77,7 @@ class ReshardTest {
   @Test
   @Order(1)
   void aNodeThatHasNoSlotYetIsUsedHoweverOftenJedisLooksAtTheCluster() throws Exception {
-    SlotMove move = SlotMove.of(servers, Stores.freshKey().name(), true);
+    SlotMove move = SlotMove.of(servers, Claims.freshKey().name(), true);
     ClusterConnectionProvider jedis = JedisProviders.of(redis, ClusterConnectionProvider.class);
     ExecutorService executor = Executors.newSingleThreadExecutor();
     move.begin();
@@ -83,14 +85,14 @@ class ReshardTest {
       Future<?> looks = executor.submit(() -> {
         while (true) {
           jedis.renewSlotCache();
-          Stores.pause(Duration.ofMillis(10));
+          Await.pause(Duration.ofMillis(10));
         }
       });
       Grant held = grant(store, move);
       for (int i = 0; i < 300; i++) {
         Grant grant = grant(store, move);
         assertThat(store.renew(List.of(held, grant)))
-            .containsExactly(new Renewal.Renewed(Stores.TTL), new Renewal.Renewed(Stores.TTL));
+            .containsExactly(new Renewal.Renewed(Claims.TTL), new Renewal.Renewed(Claims.TTL));
         assertThat(store.release(grant, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
       }
       assertThat(looks.isDone()).isFalse();
@@ -104,7 +106,7 @@ class ReshardTest {
   @Test
   void whateverIsAskedWhileASlotMovesIsAnswered() throws Exception {
     for (boolean toTheEmptyOne : new boolean[] {false, true}) {
-      SlotMove move = SlotMove.of(servers, Stores.freshKey().name(), toTheEmptyOne);
+      SlotMove move = SlotMove.of(servers, Claims.freshKey().name(), toTheEmptyOne);
       try (LockStore store = store();
           LockStore other = store()) {
         Grant released = grant(store, move);
@@ -147,13 +149,13 @@ class ReshardTest {
   }
 
   private static Grant grant(LockStore store, SlotMove move) throws Exception {
-    return store.tryAcquire(Stores.claim(Stores.key(move.nextName()))).orElseThrow();
+    return store.tryAcquire(Claims.claim(Claims.key(move.nextName()))).orElseThrow();
   }
 
   private static void assertThatTheyAreRenewed(LockStore store, List<Grant> grants)
       throws Exception {
     assertThat(store.renew(grants))
-        .containsOnly(new Renewal.Renewed(Stores.TTL))
+        .containsOnly(new Renewal.Renewed(Claims.TTL))
         .hasSize(3);
   }
 
@@ -161,12 +163,12 @@ class ReshardTest {
   private static void useOneAfterTheOther(LockStore store, SlotMove move, LockKey free)
       throws Exception {
     long lastNumber = 0;
-    for (LockKey key : List.of(Stores.key(move.nextName()), free, free)) {
-      Grant grant = store.tryAcquire(Stores.claim(key)).orElseThrow();
-      assertThat(store.tryAcquire(Stores.claim(key))).isEmpty();
+    for (LockKey key : List.of(Claims.key(move.nextName()), free, free)) {
+      Grant grant = store.tryAcquire(Claims.claim(key)).orElseThrow();
+      assertThat(store.tryAcquire(Claims.claim(key))).isEmpty();
       assertThat(store.verify(grant)).isPresent();
-      assertThat(store.extend(grant, Stores.TTL)).isPresent();
-      assertThat(store.renew(List.of(grant))).containsExactly(new Renewal.Renewed(Stores.TTL));
+      assertThat(store.extend(grant, Claims.TTL)).isPresent();
+      assertThat(store.renew(List.of(grant))).containsExactly(new Renewal.Renewed(Claims.TTL));
       assertThat(store.release(grant, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
       assertThat(grant.number()).isGreaterThan(lastNumber);
       lastNumber = grant.number();
@@ -176,7 +178,7 @@ class ReshardTest {
   /** The client of Jedis was there before the node had a slot. */
   @Test
   void theLocksOfANodeThatGotItsFirstSlotLaterAreListed() throws Exception {
-    String name = Stores.freshKey().name();
+    String name = Claims.freshKey().name();
     SlotMove move = SlotMove.of(servers, name, true);
     try (LockStore store = store()) {
       List<LockKey> held =
@@ -196,12 +198,12 @@ class ReshardTest {
         Stores.allow(node, "locks", "+cluster|slots +cluster|shards");
       }
     }
-    SlotMove move = SlotMove.of(servers, Stores.freshKey().name(), false);
+    SlotMove move = SlotMove.of(servers, Claims.freshKey().name(), false);
     try (RedisClusterClient user = ClusterFixture.client(
             servers, DefaultJedisClientConfig.builder().user("locks").password("secret"));
         LockStore store = RedisLocks.builder(user).openStore(Stores.settings())) {
       Grant moved = grant(store, move);
-      Grant other = store.tryAcquire(Stores.claim(Stores.freshKey())).orElseThrow();
+      Grant other = store.tryAcquire(Claims.claim(Claims.freshKey())).orElseThrow();
       move.begin();
       move.moveAll();
       assertThatExceptionOfType(StoreException.class)
@@ -210,7 +212,7 @@ class ReshardTest {
       assertThat(store.renew(List.of(moved, other)))
           .satisfiesExactly(
               renewal -> assertThat(renewal).isInstanceOf(Renewal.Unknown.class),
-              renewal -> assertThat(renewal).isEqualTo(new Renewal.Renewed(Stores.TTL)));
+              renewal -> assertThat(renewal).isEqualTo(new Renewal.Renewed(Claims.TTL)));
     } finally {
       move.end();
     }
@@ -218,7 +220,7 @@ class ReshardTest {
 
   @Test
   void aGuardedWriteIsMadeWhereItsKeysAreOrRefusedWhileTheyAreApart() throws Exception {
-    SlotMove move = SlotMove.of(servers, Stores.freshKey().name(), false);
+    SlotMove move = SlotMove.of(servers, Claims.freshKey().name(), false);
     String name = move.nextName();
     String written = "stock:{" + name + "}";
     try (LockClient locks =
@@ -233,12 +235,12 @@ class ReshardTest {
       assertThat(redis.get(written)).isEqualTo("2");
       ExecutorService executor = Executors.newSingleThreadExecutor();
       Future<?> rest = executor.submit(() -> {
-        Stores.pause(Duration.ofMillis(500));
+        Await.pause(Duration.ofMillis(500));
         move.moveKeys(100);
         return null;
       });
       guard.set(written, "4");
-      rest.get(Stores.PATIENCE.toSeconds(), TimeUnit.SECONDS);
+      rest.get(Await.PATIENCE.toSeconds(), TimeUnit.SECONDS);
       executor.shutdown();
       move.end();
       guard.set(written, "5");
@@ -251,7 +253,7 @@ class ReshardTest {
   @Timeout(180)
   @Test
   void aSlotThatMovesForAMinuteUnderLoadCostsNothing() throws Exception {
-    SlotMove move = SlotMove.of(servers, Stores.freshKey().name(), true);
+    SlotMove move = SlotMove.of(servers, Claims.freshKey().name(), true);
     List<String> shared = new ArrayList<>();
     for (int i = 0; i < 40; i++) {
       shared.add(move.nextName());
@@ -297,11 +299,11 @@ class ReshardTest {
           return null;
         }));
       }
-      Stores.pause(Duration.ofSeconds(2));
+      Await.pause(Duration.ofSeconds(2));
       move.begin();
       long beganNanos = System.nanoTime();
       while (System.nanoTime() - beganNanos < TimeUnit.SECONDS.toNanos(60)) {
-        Stores.pause(Duration.ofSeconds(1));
+        Await.pause(Duration.ofSeconds(1));
         move.moveKeys(2);
       }
       move.moveAll();

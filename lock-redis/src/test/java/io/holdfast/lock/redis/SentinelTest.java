@@ -7,6 +7,8 @@ import io.holdfast.lock.DistributedLock;
 import io.holdfast.lock.Lease;
 import io.holdfast.lock.LockClient;
 import io.holdfast.lock.LockStoreException;
+import io.holdfast.lock.testsupport.Await;
+import io.holdfast.lock.testsupport.Claims;
 import java.time.Duration;
 import java.util.List;
 import java.util.Set;
@@ -37,7 +39,7 @@ class SentinelTest {
 
   @BeforeAll
   void open() throws Exception {
-    servers = ManyServers.sentinel(RedisContainer.REDIS);
+    servers = ManyServers.sentinel();
   }
 
   @AfterAll
@@ -54,9 +56,9 @@ class SentinelTest {
     try (RedisSentinelClient redis = client(servers);
         RedisClient one = RedisAccess.client(servers.address(0), 1);
         RedisClient other = RedisAccess.client(servers.address(1), 1)) {
-      String name = Stores.freshKey().name();
+      String name = Claims.freshKey().name();
       String key = Stored.keyOf(name);
-      Stores.await("a grant that both have", () -> {
+      Await.until("a grant that both have", () -> {
         try (LockClient locks = waiting(redis, 1);
             Lease lease = locks.get(name).lock()) {
           String number = Long.toString(lease.token() >>> 10);
@@ -69,7 +71,7 @@ class SentinelTest {
         }
       });
       try (LockClient locks = waiting(redis, 2)) {
-        Stores.await("a grant is withdrawn", () -> {
+        Await.until("a grant is withdrawn", () -> {
           try {
             assertThat(locks.get(name).tryLock()).isEmpty();
             return false;
@@ -77,7 +79,7 @@ class SentinelTest {
             return e.getMessage().contains("1 of 2 replica(s)");
           }
         });
-        Stores.await("nobody has it", () -> !Stored.isTaken(one, key));
+        Await.until("nobody has it", () -> !Stored.isTaken(one, key));
       }
     }
   }
@@ -95,11 +97,11 @@ class SentinelTest {
   void afterAFailoverEverybodyGoesOnAndTokensRise() throws Exception {
     try (RedisSentinelClient redis = client(servers);
         Contenders contenders =
-            new Contenders(3, Stores.freshKey().name(), () -> RedisLocks.builder(redis))) {
+            new Contenders(3, Claims.freshKey().name(), () -> RedisLocks.builder(redis))) {
       contenders.awaitTurns("before the failover");
       String old = primary(redis);
       servers.kill(index(old));
-      Stores.await("another primary", FAILOVER_MAX, () -> !primary(redis).equals(old));
+      Await.until("another primary", FAILOVER_MAX, () -> !primary(redis).equals(old));
       contenders.awaitTurns("after the failover");
       contenders.stop();
     }
@@ -114,7 +116,7 @@ class SentinelTest {
     try (RedisSentinelClient patient = client(servers, (int) OPENING_MAX.toMillis());
         LockClient locks =
             RedisLocks.builder(patient).storeTimeout(storeTimeout).build()) {
-      DistributedLock lock = locks.get(Stores.freshKey().name());
+      DistributedLock lock = locks.get(Claims.freshKey().name());
       lock.lock().close();
       servers.whilePaused(List.of(index(primary(patient)), 2), () -> {
         long beganNanos = System.nanoTime();

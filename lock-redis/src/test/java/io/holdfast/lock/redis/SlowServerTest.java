@@ -9,6 +9,8 @@ import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.Renewal;
 import io.holdfast.lock.tck.fault.FaultProxy;
 import io.holdfast.lock.tck.fault.Link;
+import io.holdfast.lock.testsupport.Await;
+import io.holdfast.lock.testsupport.Claims;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -35,7 +37,7 @@ class SlowServerTest {
 
   @BeforeEach
   void open() throws Exception {
-    HostAndPort server = Stores.Shared.SERVER.address();
+    HostAndPort server = Stores.sharedServer();
     way = FaultProxy.open(server.getHost(), server.getPort());
     // Its socket timeout is shorter than the answers take: the store timeout counts.
     redis = RedisAccess.kitClient(new HostAndPort(way.host(), way.port()), THREADS);
@@ -55,11 +57,11 @@ class SlowServerTest {
     Duration late = Stores.STORE_TIMEOUT.dividedBy(2);
     Grant grant = grant();
     // The server knows the scripts from now on, so each takes one round trip.
-    assertThat(store.renew(List.of(grant))).containsExactly(new Renewal.Renewed(Stores.TTL));
+    assertThat(store.renew(List.of(grant))).containsExactly(new Renewal.Renewed(Claims.TTL));
     assertThat(store.verify(grant)).isPresent();
     assertThat(store.release(grant(), Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
     way.delay(Link.Direction.REPLIES, late);
-    assertThat(store.renew(List.of(grant))).containsExactly(new Renewal.Renewed(Stores.TTL));
+    assertThat(store.renew(List.of(grant))).containsExactly(new Renewal.Renewed(Claims.TTL));
     assertThat(store.verify(grant)).isPresent();
     assertThat(store.release(grant(), Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
     way.heal();
@@ -81,9 +83,9 @@ class SlowServerTest {
       grants.add(threads.submit(this::grant));
     }
     for (Future<Grant> grant : grants) {
-      grant.get(Stores.PATIENCE.toSeconds(), TimeUnit.SECONDS);
+      grant.get(Await.PATIENCE.toSeconds(), TimeUnit.SECONDS);
     }
-    Stores.await("given back", () -> redis.getPool().getNumActive() == 0);
+    Await.until("given back", () -> redis.getPool().getNumActive() == 0);
     // One in place of each at most, and one for all copies.
     assertThat(way.connectionsMade() - before).isLessThanOrEqualTo(THREADS + 1);
   }
@@ -102,10 +104,10 @@ class SlowServerTest {
       assertThat(store.release(first, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
       way.silence();
       Future<ReleaseOutcome> release = threads.submit(() -> store.release(second, Duration.ZERO));
-      Stores.await("the release waits for its answer", SlowServerTest::isAnswerAwaited);
-      assertThat(store.renew(List.of(renewed))).containsExactly(new Renewal.Renewed(Stores.TTL));
+      Await.until("the release waits for its answer", SlowServerTest::isAnswerAwaited);
+      assertThat(store.renew(List.of(renewed))).containsExactly(new Renewal.Renewed(Claims.TTL));
       assertThat(release).isNotDone();
-      assertThat(release.get(Stores.PATIENCE.toSeconds(), TimeUnit.SECONDS))
+      assertThat(release.get(Await.PATIENCE.toSeconds(), TimeUnit.SECONDS))
           .isEqualTo(ReleaseOutcome.RELEASED);
     } finally {
       lent.forEach(Connection::close);
@@ -120,6 +122,6 @@ class SlowServerTest {
   }
 
   private Grant grant() throws Exception {
-    return store.tryAcquire(Stores.claim(Stores.freshKey())).orElseThrow();
+    return store.tryAcquire(Claims.claim(Claims.freshKey())).orElseThrow();
   }
 }

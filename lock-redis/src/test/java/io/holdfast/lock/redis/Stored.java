@@ -2,6 +2,7 @@ package io.holdfast.lock.redis;
 
 import io.holdfast.lock.redis.server.Keys;
 import io.holdfast.lock.spi.LockKey;
+import io.holdfast.lock.testsupport.Claims;
 import java.time.Duration;
 import redis.clients.jedis.UnifiedJedis;
 
@@ -14,7 +15,7 @@ public final class Stored {
   }
 
   public static String keyOf(String name) {
-    return keyOf(Stores.key(name));
+    return keyOf(Claims.key(name));
   }
 
   /** The last grant; empty: none is known. */

@@ -1,21 +1,19 @@
 package io.holdfast.lock.redis;
 
-import io.holdfast.lock.LeaseLoss;
 import io.holdfast.lock.spi.Acquisition;
 import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockKey;
-import io.holdfast.lock.spi.LockKind;
 import io.holdfast.lock.spi.LockStore;
 import io.holdfast.lock.spi.PermitStore;
-import io.holdfast.lock.spi.StoreEvents;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoreSettings;
 import io.holdfast.lock.spi.Ticket;
-import io.holdfast.lock.spi.TimeSource;
+import io.holdfast.lock.testsupport.Await;
+import io.holdfast.lock.testsupport.Claims;
+import io.holdfast.lock.testsupport.Image;
+import io.holdfast.lock.testsupport.ServerContainer;
 import java.time.Duration;
-import java.util.UUID;
-import java.util.concurrent.Callable;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import redis.clients.jedis.CommandArguments;
@@ -29,34 +27,32 @@ public final class Stores {
   public static final String PREFIX = RedisLocks.DEFAULT_PREFIX;
   public static final Duration NUMBERS_KEPT = RedisLocks.NUMBERS_KEPT;
   public static final Duration STORE_TIMEOUT = Duration.ofSeconds(10);
-  public static final Duration TTL = Duration.ofSeconds(30);
 
   /** A TTL for tests that take so many locks that the first would end before the last is taken. */
   public static final Duration LONG_TTL = Duration.ofMinutes(10);
 
-  /** The longest that a test waits for something that must happen; it should take far less. */
-  public static final Duration PATIENCE = Duration.ofSeconds(40);
-
-  public static final StoreEvents NO_EVENTS = new StoreEvents() {
-    @Override
-    public void suspended(Grant grant) {}
-
-    @Override
-    public void lost(Grant grant, LeaseLoss.Reason reason) {}
-  };
-
   private Stores() {}
 
   /** A server for the tests of one class after the other, without persistence. */
-  public static final class Shared {
-    public static final RedisContainer SERVER =
-        RedisContainer.start(RedisContainer.REDIS, "--save", "", "--appendonly", "no");
+  private static final class Shared {
+    static final ServerContainer SERVER =
+        ServerContainer.start(Image.REDIS, "--save", "", "--appendonly", "no");
 
     private Shared() {}
   }
 
+  public static HostAndPort sharedServer() {
+    ServerContainer.assumeDocker();
+    return address(Shared.SERVER);
+  }
+
+  @SuppressWarnings("exports")
+  public static HostAndPort address(ServerContainer server) {
+    return new HostAndPort(server.host(), server.port());
+  }
+
   public static RedisClient client() {
-    return RedisAccess.client(Shared.SERVER.address(), 8);
+    return RedisAccess.client(sharedServer(), 8);
   }
 
   public static RedisClient client(HostAndPort address, int poolSize) {
@@ -80,36 +76,13 @@ public final class Stores {
   }
 
   public static StoreSettings settings() {
-    return new StoreSettings("test", STORE_TIMEOUT, TimeSource.system(), NO_EVENTS);
-  }
-
-  public static LockKey key(String name) {
-    return new LockKey(LockKind.MUTEX, name);
-  }
-
-  /** A name that no other test has. */
-  public static LockKey freshKey() {
-    return key("test/" + UUID.randomUUID());
-  }
-
-  public static Claim claim(LockKey key) {
-    return claim(key, TTL);
-  }
-
-  public static Claim claim(LockKey key, Duration ttl) {
-    return new Claim(
-        key,
-        Claim.EXCLUSIVE,
-        UUID.randomUUID().toString().replace("-", ""),
-        ttl,
-        Duration.ZERO,
-        "test of the store");
+    return Claims.settings(STORE_TIMEOUT);
   }
 
   /** A claim that stands in line, and what woke it. */
   public record Waiter(Claim claim, Ticket ticket, Semaphore woken) {
     public static Waiter join(LockStore store, LockKey key) throws StoreException {
-      Claim claim = Stores.claim(key);
+      Claim claim = Claims.claim(key);
       Semaphore woken = new Semaphore(0);
       Acquisition.Queued queued = (Acquisition.Queued) store.acquireOrQueue(claim, woken::release);
       return new Waiter(claim, queued.ticket(), woken);
@@ -119,7 +92,7 @@ public final class Stores {
      * Waits until it hears: a waiter that begins to hear is woken once, polls, and keeps its place.
      */
     public void awaitHearing() throws Exception {
-      await("hears", () -> woken.drainPermits() > 0);
+      Await.until("hears", () -> woken.drainPermits() > 0);
       if (!(ticket.poll() instanceof Ticket.Waiting)) {
         throw new AssertionError("It waits no longer");
       }
@@ -127,15 +100,15 @@ public final class Stores {
 
     /** Waits until it is told of its turn, or to poll. */
     public void awaitCall() throws InterruptedException {
-      if (!woken.tryAcquire(PATIENCE.toSeconds(), TimeUnit.SECONDS)) {
-        throw new AssertionError("It was not told within " + PATIENCE);
+      if (!woken.tryAcquire(Await.PATIENCE.toSeconds(), TimeUnit.SECONDS)) {
+        throw new AssertionError("It was not told within " + Await.PATIENCE);
       }
     }
 
     /** Polls as the engine does, until it is granted. */
     public Grant awaitGrant() throws Exception {
       Grant[] grant = new Grant[1];
-      await("granted", () -> {
+      Await.until("granted", () -> {
         if (ticket.poll() instanceof Ticket.Granted granted) {
           grant[0] = granted.grant();
         }
@@ -186,24 +159,5 @@ public final class Stores {
         .mapToLong(line -> Long.parseLong(
             line.substring(line.indexOf("calls=") + "calls=".length(), line.indexOf(','))))
         .sum();
-  }
-
-  public static void await(String what, Callable<Boolean> condition) throws Exception {
-    await(what, PATIENCE, condition);
-  }
-
-  public static void await(String what, Duration max, Callable<Boolean> condition)
-      throws Exception {
-    long deadline = System.nanoTime() + max.toNanos();
-    while (!condition.call()) {
-      if (System.nanoTime() - deadline > 0) {
-        throw new AssertionError("Still not: " + what);
-      }
-      pause(Duration.ofMillis(20));
-    }
-  }
-
-  public static void pause(Duration length) throws InterruptedException {
-    Thread.sleep(length.toMillis());
   }
 }

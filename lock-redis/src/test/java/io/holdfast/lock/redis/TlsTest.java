@@ -7,6 +7,8 @@ import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.LockStore;
 import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.Renewal;
+import io.holdfast.lock.testsupport.Await;
+import io.holdfast.lock.testsupport.Claims;
 import java.io.InputStream;
 import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
@@ -31,7 +33,6 @@ class TlsTest {
   void everyConnectionOfAClientSpeaksTls(@TempDir Path folder) throws Exception {
     KeyStore own = selfSigned(folder.resolve("keys.p12"));
     try (ManyServers servers = ManyServers.tls(
-            RedisContainer.REDIS,
             pem("CERTIFICATE", own.getCertificate("redis").getEncoded()),
             pem("PRIVATE KEY", own.getKey("redis", PASSWORD).getEncoded()));
         RedisClient redis = RedisAccess.client(
@@ -42,13 +43,13 @@ class TlsTest {
         LockStore store = Stores.open(redis)) {
       assertThat(redis.ping()).isEqualTo("PONG");
       // That of the pool, that of those who wait, and that of the renewals.
-      LockKey key = Stores.freshKey();
-      Grant held = store.tryAcquire(Stores.claim(key)).orElseThrow();
+      LockKey key = Claims.freshKey();
+      Grant held = store.tryAcquire(Claims.claim(key)).orElseThrow();
       Stores.Waiter waiter = Stores.Waiter.join(store, key);
-      Stores.await("hears", () -> waiter.woken().drainPermits() > 0);
-      assertThat(store.renew(List.of(held))).containsExactly(new Renewal.Renewed(Stores.TTL));
+      Await.until("hears", () -> waiter.woken().drainPermits() > 0);
+      assertThat(store.renew(List.of(held))).containsExactly(new Renewal.Renewed(Claims.TTL));
       assertThat(store.release(held, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
-      Stores.await("told", () -> waiter.woken().drainPermits() > 0);
+      Await.until("told", () -> waiter.woken().drainPermits() > 0);
       assertThat(waiter.awaitGrant().number()).isGreaterThan(held.number());
     }
   }

@@ -2,6 +2,8 @@ package io.holdfast.lock.redis;
 
 import io.holdfast.lock.tck.Fixture;
 import io.holdfast.lock.tck.LockConformance;
+import io.holdfast.lock.testsupport.Image;
+import io.holdfast.lock.testsupport.ServerContainer;
 import org.junit.jupiter.api.Tag;
 
 /** The rules of docs/SPEC.md on Valkey. */
@@ -9,6 +11,6 @@ import org.junit.jupiter.api.Tag;
 class ValkeyConformanceTest extends LockConformance {
   @Override
   protected Fixture openFixture() {
-    return RedisFixture.unbroken(RedisContainer.start(RedisContainer.VALKEY, "--save", ""));
+    return RedisFixture.unbroken(ServerContainer.start(Image.VALKEY, "--save", ""));
   }
 }

@@ -1,12 +1,10 @@
 package io.holdfast.lock.zookeeper;
 
+import io.holdfast.lock.testsupport.ChildJvm;
 import java.io.BufferedReader;
 import java.io.BufferedWriter;
-import java.io.File;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
-import java.util.ArrayList;
-import java.util.List;
 
 /** Another JVM, that is told and tells by lines. */
 final class Child implements AutoCloseable {
@@ -15,18 +13,7 @@ final class Child implements AutoCloseable {
   private final BufferedReader lines;
 
   Child(Class<?> main, String... arguments) throws IOException {
-    List<String> command = new ArrayList<>(List.of(
-        System.getProperty("java.home") + File.separator + "bin" + File.separator + "java",
-        "-Xmx160m",
-        "-XX:+UseSerialGC",
-        "-XX:TieredStopAtLevel=1",
-        "-cp",
-        System.getProperty("surefire.test.class.path", System.getProperty("java.class.path")),
-        main.getName()));
-    command.addAll(List.of(arguments));
-    process = new ProcessBuilder(command)
-        .redirectError(ProcessBuilder.Redirect.INHERIT)
-        .start();
+    process = ChildJvm.of(main, arguments).start();
     commands = process.outputWriter(StandardCharsets.UTF_8);
     lines = process.inputReader(StandardCharsets.UTF_8);
   }

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.StoreException;
+import io.holdfast.lock.testsupport.Claims;
 import java.time.Duration;
 import org.apache.curator.framework.CuratorFramework;
 import org.junit.jupiter.api.BeforeEach;
@@ -31,7 +32,7 @@ class CostTest extends ServerTest {
 
   @Test
   void whoAsksAgainForANameThatIsTakenWritesNothing() throws Exception {
-    String name = Stores.freshName();
+    String name = Claims.freshName();
     // No container, which the server would remove when it is empty.
     framework.create().creatingParentContainersIfNeeded().forPath(Stores.path(name));
     Grant grant = Stores.take(store, Stores.claim(name));

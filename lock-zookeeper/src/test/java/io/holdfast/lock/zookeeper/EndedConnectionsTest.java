@@ -6,6 +6,8 @@ import io.holdfast.lock.Lease;
 import io.holdfast.lock.LeaseState;
 import io.holdfast.lock.LockClient;
 import io.holdfast.lock.tck.fault.FaultProxy;
+import io.holdfast.lock.testsupport.Claims;
+import io.holdfast.lock.testsupport.ServerContainer;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -31,8 +33,8 @@ class EndedConnectionsTest {
   }
 
   private static void endThemFor(Duration time) throws Exception {
-    ZooKeeperServer server = ZooKeeperServer.shared();
-    String name = Stores.freshName();
+    ServerContainer server = ZooKeeperServer.shared();
+    String name = Claims.freshName();
     try (FaultProxy proxy = FaultProxy.open(server.host(), server.port());
         CuratorFramework framework = open(proxy);
         CuratorFramework waitersFramework = open(proxy);
@@ -43,7 +45,7 @@ class EndedConnectionsTest {
       long end = System.nanoTime() + time.toNanos();
       while (System.nanoTime() - end < 0) {
         proxy.cut();
-        holder.get(Stores.freshName()).tryLock().orElseThrow().close();
+        holder.get(Claims.freshName()).tryLock().orElseThrow().close();
         lease.verify();
         TimeUnit.NANOSECONDS.sleep(BETWEEN_ENDS.toNanos());
       }

@@ -1,25 +1,22 @@
 package io.holdfast.lock.zookeeper;
 
-import io.holdfast.lock.tck.fault.Ports;
+import io.holdfast.lock.testsupport.Await;
+import io.holdfast.lock.testsupport.Image;
+import io.holdfast.lock.testsupport.ServerContainer;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Collectors;
-import org.testcontainers.containers.GenericContainer;
+import java.util.stream.IntStream;
 import org.testcontainers.containers.Network;
-import org.testcontainers.containers.wait.strategy.Wait;
 
 /** Servers that elect a leader. */
 final class Ensemble implements AutoCloseable {
   private static final Duration SESSION_TIMEOUT_MAX = ZooKeeperServer.SESSION_TIMEOUT_MAX;
-  private static final int STOP_SECONDS_MAX = 10;
-  private static final Duration STARTUP_MAX = Duration.ofMinutes(2);
 
   private final Network network = Network.newNetwork();
-  private final List<GenericContainer<?>> servers = new ArrayList<>();
-  private final List<Integer> ports = new ArrayList<>();
+  private final List<ServerContainer> servers;
 
   /** Three of them, which agree to the same sessions. */
   Ensemble() {
@@ -27,55 +24,42 @@ final class Ensemble implements AutoCloseable {
   }
 
   /** One for each of these longest session timeouts. */
-  @SuppressWarnings("resource") // Closed with the others.
   Ensemble(List<Duration> sessionTimeoutsMax) {
-    ZooKeeperServer.assumeDocker();
+    ServerContainer.assumeDocker();
     int size = sessionTimeoutsMax.size();
-    StringBuilder members = new StringBuilder();
-    for (int id = 1; id <= size; id++) {
-      members.append("server.").append(id).append("=zk").append(id).append(":2888:3888;2181 ");
-    }
-    for (int id = 1; id <= size; id++) {
-      int port = Ports.free();
-      GenericContainer<?> server = new GenericContainer<>("zookeeper:3.9")
-          .withNetwork(network)
-          .withNetworkAliases("zk" + id)
-          .withExposedPorts(2181)
-          .withEnv("ZOO_MY_ID", Integer.toString(id))
-          .withEnv("ZOO_SERVERS", members.toString().strip())
-          .withEnv("ZOO_TICK_TIME", "1000")
-          .withEnv("ZOO_INIT_LIMIT", "10")
-          .withEnv("ZOO_SYNC_LIMIT", "5")
-          .withEnv("ZOO_MAX_CLIENT_CNXNS", "0")
-          .withEnv(
-              "ZOO_CFG_EXTRA",
-              "maxSessionTimeout=" + sessionTimeoutsMax.get(id - 1).toMillis())
-          .withEnv("ZOO_4LW_COMMANDS_WHITELIST", "*")
-          .withEnv("JVMFLAGS", ZooKeeperServer.JVM_FLAGS)
-          .waitingFor(Wait.forListeningPort().withStartupTimeout(STARTUP_MAX));
-      server.setPortBindings(List.of(port + ":2181"));
-      servers.add(server);
-      ports.add(port);
-    }
+    String members = IntStream.rangeClosed(1, size)
+        .mapToObj(id -> "server." + id + "=zk" + id + ":2888:3888;2181")
+        .collect(Collectors.joining(" "));
+    Image image = Image.ZOOKEEPER
+        .with("ZOO_SERVERS", members)
+        .with("ZOO_INIT_LIMIT", "10")
+        .with("ZOO_SYNC_LIMIT", "5");
     // Side by side: none answers before there is a majority.
-    servers.parallelStream().forEach(GenericContainer::start);
+    servers = IntStream.rangeClosed(1, size)
+        .parallel()
+        .mapToObj(id -> ServerContainer.start(
+            image
+                .with("ZOO_MY_ID", Integer.toString(id))
+                .with("ZOO_CFG_EXTRA", ZooKeeperServer.limit(sessionTimeoutsMax.get(id - 1))),
+            container -> container.withNetwork(network).withNetworkAliases("zk" + id)))
+        .toList();
   }
 
   String address() {
-    return ports.stream().map(this::address).collect(Collectors.joining(","));
+    return servers.stream().map(ServerContainer::address).collect(Collectors.joining(","));
   }
 
   /** The server of this number, by itself. */
   String address(int port) {
-    return servers.get(0).getHost() + ":" + port;
+    return host() + ":" + port;
   }
 
   int port(int index) {
-    return ports.get(index);
+    return servers.get(index).port();
   }
 
   String host() {
-    return servers.get(0).getHost();
+    return servers.get(0).host();
   }
 
   /** The index of the server that leads; waits until there is one. */
@@ -90,7 +74,7 @@ final class Ensemble implements AutoCloseable {
 
   private int find(String mode) {
     int[] found = {-1};
-    Stores.eventually("there is a " + mode, () -> {
+    Await.until("there is a " + mode, () -> {
       for (int i = 0; i < servers.size() && found[0] < 0; i++) {
         if (modeOf(i).equals(mode)) {
           found[0] = i;
@@ -106,7 +90,7 @@ final class Ensemble implements AutoCloseable {
       return "gone";
     }
     try {
-      return FourLetters.ask(host(), ports.get(index), "srvr")
+      return FourLetters.ask(host(), port(index), "srvr")
           .lines()
           .filter(line -> line.startsWith("Mode: "))
           .map(line -> line.substring("Mode: ".length()))
@@ -118,36 +102,31 @@ final class Ensemble implements AutoCloseable {
   }
 
   void kill(int index) {
-    GenericContainer<?> server = servers.get(index);
-    server.getDockerClient().killContainerCmd(server.getContainerId()).exec();
+    servers.get(index).kill();
   }
 
   /** Ends it as an operator does, and starts it again. */
   void restart(int index) {
-    GenericContainer<?> server = servers.get(index);
-    server
-        .getDockerClient()
-        .stopContainerCmd(server.getContainerId())
-        .withTimeout(STOP_SECONDS_MAX)
-        .exec();
+    servers.get(index).stop();
     startAgain(index);
   }
 
   void startAgain(int index) {
-    GenericContainer<?> server = servers.get(index);
-    server.getDockerClient().startContainerCmd(server.getContainerId()).exec();
-    Stores.eventually("it takes part again", () -> modeOf(index).matches("leader|follower"));
+    servers.get(index).startAgain();
+    awaitPart(index);
   }
 
   void pause(int index) {
-    GenericContainer<?> server = servers.get(index);
-    server.getDockerClient().pauseContainerCmd(server.getContainerId()).exec();
+    servers.get(index).pause();
   }
 
   void resume(int index) {
-    GenericContainer<?> server = servers.get(index);
-    server.getDockerClient().unpauseContainerCmd(server.getContainerId()).exec();
-    Stores.eventually("it takes part again", () -> modeOf(index).matches("leader|follower"));
+    servers.get(index).resume();
+    awaitPart(index);
+  }
+
+  private void awaitPart(int index) {
+    Await.until("it takes part again", () -> modeOf(index).matches("leader|follower"));
   }
 
   /** Whether any server that runs has a watch on a path that begins so. */
@@ -155,7 +134,7 @@ final class Ensemble implements AutoCloseable {
     for (int i = 0; i < servers.size(); i++) {
       try {
         if (servers.get(i).isRunning()
-            && FourLetters.ask(host(), ports.get(i), "wchp")
+            && FourLetters.ask(host(), port(i), "wchp")
                 .lines()
                 .anyMatch(line -> line.startsWith(prefix))) {
           return true;
@@ -169,7 +148,7 @@ final class Ensemble implements AutoCloseable {
 
   @Override
   public void close() {
-    servers.forEach(GenericContainer::close);
+    servers.forEach(ServerContainer::close);
     network.close();
   }
 }

@@ -10,6 +10,8 @@ import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.LockStoreException;
 import io.holdfast.lock.tck.fault.FaultProxy;
 import io.holdfast.lock.tck.fault.Link;
+import io.holdfast.lock.testsupport.Await;
+import io.holdfast.lock.testsupport.Claims;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -84,9 +86,9 @@ class EnsembleTest {
   @Test
   void contentionGoesOnWhenTheLeaderIsKilled() throws Exception {
     int leader = ensemble.leader();
-    List<String> names = List.of(Stores.freshName(), Stores.freshName());
+    List<String> names = List.of(Claims.freshName(), Claims.freshName());
     List<String> namesOfTheDoomed =
-        List.of(Stores.freshName(), Stores.freshName(), Stores.freshName());
+        List.of(Claims.freshName(), Claims.freshName(), Claims.freshName());
     Contest contest = new Contest();
     // They know of the leader only, so their sessions end with it.
     for (String name : namesOfTheDoomed) {
@@ -100,8 +102,7 @@ class EnsembleTest {
       contest.awaitTurns(contender, 5);
     }
     for (String name : namesOfTheDoomed) {
-      Stores.eventually(
-          "there is a line for " + name, () -> ensemble.hasWatchOn(Stores.path(name)));
+      Await.until("there is a line for " + name, () -> ensemble.hasWatchOn(Stores.path(name)));
     }
 
     ensemble.kill(leader);
@@ -132,7 +133,7 @@ class EnsembleTest {
       Lease lease = last.get(name).lockWithin(Duration.ofSeconds(30));
       assertThat(lease.token()).isGreaterThan(contest.highestToken(name));
       lease.close();
-      Stores.eventually("no watch is left", () -> !ensemble.hasWatchOn(Stores.path(name)));
+      Await.until("no watch is left", () -> !ensemble.hasWatchOn(Stores.path(name)));
     }
   }
 
@@ -141,7 +142,7 @@ class EnsembleTest {
   }
 
   private static void awaitTurn(Contest contest, String name, long fromNanos, Duration max) {
-    Stores.eventually("somebody has " + name, () -> contest.turnsAfter(name, fromNanos) > 0);
+    Await.until("somebody has " + name, () -> contest.turnsAfter(name, fromNanos) > 0);
     Duration waited = Duration.ofNanos(contest.firstTurnAfter(name, fromNanos) - fromNanos);
     System.out.printf("first turn after the election: %d ms%n", waited.toMillis());
     assertThat(waited).as("time from the new leader to the first turn").isLessThan(max);
@@ -149,7 +150,7 @@ class EnsembleTest {
 
   @Test
   void contentionGoesOnWhenAFollowerIsFrozen() throws Exception {
-    String name = Stores.freshName();
+    String name = Claims.freshName();
     Contest contest = new Contest();
     List<String> contenders = contend(contest, 4, List.of(name));
     contenders.forEach(contender -> contest.awaitTurns(contender, 5));
@@ -169,14 +170,14 @@ class EnsembleTest {
   @Test
   void aHolderAtAFrozenFollowerStopsBelievingBeforeAnotherHasTheLock() {
     int follower = ensemble.follower();
-    String name = Stores.freshName();
+    String name = Claims.freshName();
     LockClient there = client(ensemble.address(ensemble.port(follower)));
     LockClient elsewhere = client(ensemble.address(ensemble.port(ensemble.leader())));
     Lease lease = there.get(name).tryLock().orElseThrow();
     AtomicReference<Boolean> believed = new AtomicReference<>();
     ensemble.pause(follower);
     try {
-      Stores.eventually("another has it", () -> {
+      Await.until("another has it", () -> {
         try {
           return elsewhere
               .get(name)
@@ -203,7 +204,7 @@ class EnsembleTest {
   void aHolderThatIsCutOffLearnsOfItAndBlocksNobodyForLongerThanItsBound() {
     FaultProxy proxy =
         closeLater(FaultProxy.open(ensemble.host(), ensemble.port(ensemble.follower())));
-    String name = Stores.freshName();
+    String name = Claims.freshName();
     LockClient far = client(proxy.host() + ":" + proxy.port());
     LockClient near = client(ensemble.address());
     Lease lease = far.get(name).tryLock().orElseThrow();
@@ -212,7 +213,7 @@ class EnsembleTest {
     proxy.blackhole();
     long beganNanos = System.nanoTime();
     AtomicReference<Boolean> believed = new AtomicReference<>();
-    Stores.eventually("another has it", () -> {
+    Await.until("another has it", () -> {
       try {
         return near.get(name)
             .tryLock()
@@ -229,7 +230,7 @@ class EnsembleTest {
     assertThat(Duration.ofNanos(System.nanoTime() - beganNanos))
         .isLessThan(lease.crashBound().plusSeconds(5));
     assertThat(believed.get()).as("isHeld() while another has the lock").isFalse();
-    Stores.eventually("the holder is told", told::get);
+    Await.until("the holder is told", told::get);
     assertThatExceptionOfType(LockLostException.class).isThrownBy(lease::close);
   }
 
@@ -237,11 +238,11 @@ class EnsembleTest {
   void aSessionThatExpiredAtTheServersIsToldToItsHolder() throws Exception {
     CuratorFramework framework = closeLater(Frameworks.open(ensemble.address(), SESSION_TIMEOUT));
     LockClient client = closeLater(ZooKeeperLocks.builder(framework).build());
-    Lease lease = client.get(Stores.freshName()).tryLock().orElseThrow();
+    Lease lease = client.get(Claims.freshName()).tryLock().orElseThrow();
     AtomicBoolean told = new AtomicBoolean();
     lease.onLost(loss -> told.set(true));
     SessionKiller.expire(framework, ensemble.address());
-    Stores.eventually("the holder is told", told::get);
+    Await.until("the holder is told", told::get);
     assertThat(lease.isHeld()).isFalse();
     assertThatExceptionOfType(LockLostException.class).isThrownBy(lease::close);
   }
@@ -259,8 +260,8 @@ class EnsembleTest {
         .defaultOptions(LockOptions.renewed(Duration.ofSeconds(60)))
         .build());
     LockClient near = client(ensemble.address(ensemble.port(ensemble.leader())));
-    String name = Stores.freshName();
-    far.get(Stores.freshName()).tryLock().orElseThrow().close();
+    String name = Claims.freshName();
+    far.get(Claims.freshName()).tryLock().orElseThrow().close();
     // What the client sends is held up for nearly as long as it puts up with.
     proxy.hold(Link.Direction.REQUESTS);
     Thread.sleep(session.multipliedBy(6).dividedBy(10).toMillis());

@@ -9,6 +9,8 @@ import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.tck.fault.FaultProxy;
 import io.holdfast.lock.tck.fault.Link;
+import io.holdfast.lock.testsupport.Await;
+import io.holdfast.lock.testsupport.Claims;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -37,7 +39,7 @@ class ExtendTest extends ServerTest {
   }
 
   private static Grant take(ZooKeeperStore store, Duration ttl) throws StoreException {
-    return Stores.take(store, Stores.claim(Stores.freshName(), ttl, Duration.ZERO));
+    return Stores.take(store, Stores.claim(Claims.freshName(), ttl, Duration.ZERO));
   }
 
   private boolean isThere(Grant grant) throws Exception {
@@ -68,7 +70,7 @@ class ExtendTest extends ServerTest {
     assertThat(store.extend(extended, more)).hasValueSatisfying(Stores.about(trusted()));
     passUntil(TTL.plusSeconds(1), extended);
     // Both are looked at together.
-    Stores.eventually("the other is deleted at its end", () -> !isThere(other));
+    Await.until("the other is deleted at its end", () -> !isThere(other));
     assertThat(isThere(extended)).isTrue();
     assertThat(store.verify(extended)).hasValueSatisfying(Stores.about(trusted()));
     assertThat(store.verify(other)).isEmpty();
@@ -81,7 +83,7 @@ class ExtendTest extends ServerTest {
             left -> assertThat(left).isBetween(Duration.ofMillis(1), Duration.ofSeconds(5)));
     time.jump(more.plusSeconds(1));
     assertThat(store.verify(extended)).isEmpty();
-    Stores.eventually("it is deleted at its new end", () -> !isThere(extended));
+    Await.until("it is deleted at its new end", () -> !isThere(extended));
   }
 
   @Test
@@ -129,8 +131,8 @@ class ExtendTest extends ServerTest {
   @Test
   void aGrantWhoseSessionEndedIsNotRevived() throws Exception {
     Grant grant = take(store, LONG);
-    SessionKiller.expire(framework, server.address());
-    Stores.eventually(
+    SessionKiller.expire(framework, ZooKeeperServer.address(server));
+    Await.until(
         "its session is seen to be over", () -> store.extend(grant, LONG).isEmpty());
     assertThat(isThere(grant)).isFalse();
     assertThat(store.verify(grant)).isEmpty();
@@ -141,7 +143,7 @@ class ExtendTest extends ServerTest {
     Grant ended = take(store, TTL);
     time.jump(TTL.plusMillis(1));
     assertThat(store.extend(ended, LONG)).isEmpty();
-    Stores.eventually("it is deleted all the same", () -> !isThere(ended));
+    Await.until("it is deleted all the same", () -> !isThere(ended));
     Grant released = take(store, TTL);
     assertThat(store.release(released, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
     assertThat(store.extend(released, LONG)).isEmpty();
@@ -158,17 +160,17 @@ class ExtendTest extends ServerTest {
     assertThatExceptionOfType(StoreException.class)
         .isThrownBy(() -> farStore.extend(grant, LONG).isPresent());
     proxy.heal();
-    Stores.eventually("it is known to stand", () -> farStore.verify(grant).isPresent());
+    Await.until("it is known to stand", () -> farStore.verify(grant).isPresent());
     time.jump(ttl);
     Optional<Duration> left = farStore.verify(grant);
     assertThat(left).isEmpty();
-    Stores.eventually("it is deleted at its end", () -> !isThere(grant));
+    Await.until("it is deleted at its end", () -> !isThere(grant));
   }
 
   @Test
   void anExtendedGrantThatIsReleasedLeavesItsMark() throws Exception {
     Duration hold = Duration.ofSeconds(30);
-    Claim claim = Stores.claim(Stores.freshName(), TTL, hold);
+    Claim claim = Stores.claim(Claims.freshName(), TTL, hold);
     Grant grant = Stores.take(store, claim);
     assertThat(store.extend(grant, LONG)).isPresent();
     assertThat(store.release(grant, hold)).isEqualTo(ReleaseOutcome.RELEASED);

@@ -7,6 +7,7 @@ import io.holdfast.lock.LockClient;
 import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.tck.fault.FaultProxy;
 import io.holdfast.lock.tck.fault.Link;
+import io.holdfast.lock.testsupport.Claims;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -33,7 +34,7 @@ class FixedLeasesTest extends ServerTest {
         .build());
     List<Lease> leases = new ArrayList<>();
     for (int i = 0; i < LEASES; i++) {
-      leases.add(client.get(Stores.freshName()).tryLock().orElseThrow());
+      leases.add(client.get(Claims.freshName()).tryLock().orElseThrow());
     }
     proxy.delay(Link.Direction.REQUESTS, ONE_WAY);
     proxy.delay(Link.Direction.REPLIES, ONE_WAY);

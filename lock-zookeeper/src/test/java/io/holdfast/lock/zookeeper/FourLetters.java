@@ -1,5 +1,6 @@
 package io.holdfast.lock.zookeeper;
 
+import io.holdfast.lock.testsupport.ServerContainer;
 import java.io.IOException;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
@@ -19,7 +20,7 @@ final class FourLetters {
   }
 
   /** The number of writes that the server has made: it counts them. */
-  static long writes(ZooKeeperServer server) throws IOException {
+  static long writes(ServerContainer server) throws IOException {
     return ask(server.host(), server.port(), "srvr")
         .lines()
         .filter(line -> line.startsWith("Zxid: 0x"))
@@ -29,7 +30,7 @@ final class FourLetters {
   }
 
   /** The number of requests, pings included, that the server has got. */
-  static long packets(ZooKeeperServer server) throws IOException {
+  static long packets(ServerContainer server) throws IOException {
     return ask(server.host(), server.port(), "mntr")
         .lines()
         .filter(line -> line.startsWith("zk_packets_received"))
@@ -39,7 +40,7 @@ final class FourLetters {
   }
 
   /** The number of watched paths that begin so. */
-  static long watchesOn(ZooKeeperServer server, String prefix) throws IOException {
+  static long watchesOn(ServerContainer server, String prefix) throws IOException {
     return ask(server.host(), server.port(), "wchp")
         .lines()
         .filter(line -> line.startsWith(prefix))

@@ -8,6 +8,8 @@ import io.holdfast.lock.LockClient;
 import io.holdfast.lock.LockLostException;
 import io.holdfast.lock.tck.fault.FaultProxy;
 import io.holdfast.lock.tck.fault.Link;
+import io.holdfast.lock.testsupport.Await;
+import io.holdfast.lock.testsupport.Claims;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
@@ -44,7 +46,7 @@ class GuardTest extends ServerTest {
     CuratorFramework far = openFramework(proxy);
     LockClient client = closeLater(ZooKeeperLocks.builder(far).build());
     LockClient near = closeLater(ZooKeeperLocks.builder(framework).build());
-    Lease lease = client.get(Stores.freshName()).tryLock().orElseThrow();
+    Lease lease = client.get(Claims.freshName()).tryLock().orElseThrow();
     ZooKeeperGuard guard = ZooKeeperGuard.of(lease);
     CompletableFuture<Throwable> thrown = new CompletableFuture<>();
     Thread writer = new Thread(() -> {
@@ -58,7 +60,7 @@ class GuardTest extends ServerTest {
     // So slow that answers can be stopped when the write is on its way.
     proxy.delay(Link.Direction.REPLIES, Duration.ofSeconds(3));
     writer.start();
-    Stores.eventually("it is written", this::isWritten);
+    Await.until("it is written", this::isWritten);
     proxy.hold(Link.Direction.REPLIES);
     // The lease ends before the connection does, and with it whoever asks again.
     assertThat(near.get(lease.name()).forceRelease(lease.token())).isTrue();
@@ -73,7 +75,7 @@ class GuardTest extends ServerTest {
   @Test
   void aRefusedWriteIsALossAndNothingIsWritten() throws Exception {
     LockClient client = closeLater(ZooKeeperLocks.builder(framework).build());
-    Lease lease = client.get(Stores.freshName()).tryLock().orElseThrow();
+    Lease lease = client.get(Claims.freshName()).tryLock().orElseThrow();
     ZooKeeperGuard guard = ZooKeeperGuard.of(lease);
     assertThat(client.get(lease.name()).forceRelease(lease.token())).isTrue();
     assertThatExceptionOfType(LockLostException.class)

@@ -14,6 +14,7 @@ import io.holdfast.lock.spi.Ticket;
 import io.holdfast.lock.spi.TimeSource;
 import io.holdfast.lock.tck.fault.FaultProxy;
 import io.holdfast.lock.tck.fault.Link;
+import io.holdfast.lock.testsupport.Await;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -137,7 +138,7 @@ class HoldersTest extends ServerTest {
     Grant grant = Stores.take(store, Stores.claim("held", Stores.TTL, hold));
     Instant since = ctime(grant);
     // So that the mark is younger, by the server's clock.
-    Stores.eventually("the clock goes on", () -> {
+    Await.until("the clock goes on", () -> {
       take("clock").release();
       Grant later = take("clock").grant();
       Instant now = ctime(later);
@@ -178,7 +179,7 @@ class HoldersTest extends ServerTest {
     CountDownLatch woken = new CountDownLatch(1);
     Acquisition.Queued queued = Stores.queue(store, Stores.claim("since"), woken::countDown);
     first.release();
-    Stores.eventually("the waiter is woken", () -> woken.getCount() == 0);
+    Await.until("the waiter is woken", () -> woken.getCount() == 0);
     Grant second = ((Ticket.Granted) queued.ticket().poll()).grant();
     assertThat(store.inspect(second.claim().key()).orElseThrow().since())
         .isEqualTo(ctime(second))
@@ -217,7 +218,7 @@ class HoldersTest extends ServerTest {
         // The store's own node may be there, too.
         .withMessageMatching("(?s).* 50[12] names under " + root + " .*")
         .withMessageContaining("1048575 bytes");
-    Stores.eventually("there is a connection again", () -> store.verify(grant).isPresent());
+    Await.until("there is a connection again", () -> store.verify(grant).isPresent());
     commit(deletions);
     assertThat(list(store, "", ALL)).containsOnlyKeys("before");
   }

@@ -4,6 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.holdfast.lock.Lease;
 import io.holdfast.lock.LockClient;
+import io.holdfast.lock.testsupport.Await;
+import io.holdfast.lock.testsupport.Claims;
+import io.holdfast.lock.testsupport.ServerContainer;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
@@ -29,13 +32,13 @@ class IdleWaitersTest {
   void aThousandWaitersWriteNothingWhileNothingChanges() throws Exception {
     List<Child> jvms = new ArrayList<>();
     // A server of its own: the sessions of JVMs that are killed end later.
-    try (ZooKeeperServer server = ZooKeeperServer.start();
-        CuratorFramework framework = Frameworks.open(server.address());
+    try (ServerContainer server = ZooKeeperServer.start();
+        CuratorFramework framework = Frameworks.open(ZooKeeperServer.address(server));
         LockClient client = ZooKeeperLocks.builder(framework).build()) {
-      String name = Stores.freshName();
+      String name = Claims.freshName();
       try (Lease lease = client.get(name).tryLock().orElseThrow()) {
         for (int i = 0; i < JVMS; i++) {
-          jvms.add(new Child(WaitingJvm.class, server.address()));
+          jvms.add(new Child(WaitingJvm.class, ZooKeeperServer.address(server)));
         }
         for (Child jvm : jvms) {
           assertThat(jvm.hear()).isEqualTo("ready");
@@ -43,7 +46,7 @@ class IdleWaitersTest {
         for (int i = 0; i < WAITERS; i++) {
           jvms.get(i % JVMS).tell("wait " + name + " " + i);
         }
-        Stores.eventually("all are in line, and watch", () -> {
+        Await.until("all are in line, and watch", () -> {
           try {
             return FourLetters.watchesOn(server, Stores.path(name)) == WAITERS;
           } catch (java.io.IOException e) {

@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.holdfast.lock.Lease;
 import io.holdfast.lock.LockClient;
+import io.holdfast.lock.testsupport.Await;
+import io.holdfast.lock.testsupport.ServerContainer;
 import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
@@ -28,16 +30,16 @@ class LeftoversTest {
   }
 
   private static void cycles(int count) throws Exception {
-    ZooKeeperServer server = ZooKeeperServer.shared();
+    ServerContainer server = ZooKeeperServer.shared();
     String path = "/left-" + System.nanoTime();
-    try (CuratorFramework framework = Frameworks.open(server.address());
+    try (CuratorFramework framework = Frameworks.open(ZooKeeperServer.address(server));
         LockClient client =
             ZooKeeperLocks.builder(framework).path(path).clientName(name(path)).build();
         LockClient other =
             ZooKeeperLocks.builder(framework).path(path).clientName(name(path)).build()) {
       client.get("warm").tryLock().orElseThrow().close();
       other.get("warm").tryLock().orElseThrow().close();
-      Stores.eventually(
+      Await.until(
           "the first attempts are forgotten",
           () -> entries(client).get("OwnNodes.nodes") + entries(other).get("OwnNodes.nodes") == 0);
       Map<String, Integer> before = entries(client);
@@ -56,13 +58,13 @@ class LeftoversTest {
       assertThat(FourLetters.watchesOn(server, path)).as("watches").isZero();
       assertThat(Thread.activeCount()).as("threads").isLessThan(threads + 20);
       // What is looked through twice a second forgets at its next look.
-      Stores.eventually(
+      Await.until(
           "no map keeps more than it did: " + before,
           () -> entries(client).equals(before) && entries(other).equals(otherBefore));
-      Stores.eventually(
+      Await.until(
           "no lock's node is left", () -> framework.getChildren().forPath(path).isEmpty());
     }
-    Stores.eventually(
+    Await.until(
         "no thread of the clients is left",
         () -> Thread.getAllStackTraces().keySet().stream()
             .noneMatch(thread -> thread.getName().contains(name(path))));

@@ -7,6 +7,8 @@ import io.holdfast.lock.LockClient;
 import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.LockStoreException;
 import io.holdfast.lock.tck.fault.FaultProxy;
+import io.holdfast.lock.testsupport.Await;
+import io.holdfast.lock.testsupport.Claims;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import org.apache.curator.framework.CuratorFramework;
@@ -45,8 +47,8 @@ class LimitsTest extends ServerTest {
   private void lowerTheLimit() throws Exception {
     ZooKeeper zk = Frameworks.handle(framework);
     assertThat(zk.getSessionTimeout()).isEqualTo((int) BEFORE.toMillis());
-    server.restart(AFTER);
-    Stores.eventually(
+    ZooKeeperServer.restart(server, AFTER);
+    Await.until(
         "the lower limit is agreed on",
         () -> zk.getState().isConnected() && zk.getSessionTimeout() == AFTER.toMillis());
   }
@@ -57,11 +59,11 @@ class LimitsTest extends ServerTest {
         .storeTimeout(Duration.ofSeconds(2))
         .defaultOptions(LockOptions.renewed(Duration.ofSeconds(60)))
         .build());
-    String name = Stores.freshName();
+    String name = Claims.freshName();
     Lease lease = client.get(name).tryLock().orElseThrow();
     lowerTheLimit();
     // Just confirmed: it believes for as long as it ever will.
-    Stores.eventually("it is confirmed", () -> {
+    Await.until("it is confirmed", () -> {
       try {
         lease.verify();
         return true;
@@ -70,7 +72,7 @@ class LimitsTest extends ServerTest {
       }
     });
     proxy.blackhole();
-    CuratorFramework others = closeLater(Frameworks.open(server.address(), BEFORE));
+    CuratorFramework others = closeLater(Frameworks.open(ZooKeeperServer.address(server), BEFORE));
     LockClient other = closeLater(ZooKeeperLocks.builder(others).build());
     Lease next = other.get(name).lockWithin(Duration.ofSeconds(60));
     assertThat(lease.isHeld()).as("isHeld() while another has the lock").isFalse();
@@ -85,9 +87,9 @@ class LimitsTest extends ServerTest {
         .storeTimeout(Duration.ofSeconds(2))
         .defaultOptions(LockOptions.renewed(Duration.ofSeconds(120)))
         .build());
-    String name = Stores.freshName();
+    String name = Claims.freshName();
     Lease lease = client.get(name).tryLock().orElseThrow();
-    Stores.eventually(
+    Await.until(
         "it is trusted for longer than in a new session",
         () -> lease.remaining().compareTo(BEFORE.dividedBy(4)) > 0);
     CompletableFuture<Long> toldNanos = new CompletableFuture<>();
@@ -96,7 +98,7 @@ class LimitsTest extends ServerTest {
     // Nothing, or a single sign of life, has been confirmed since: grants are trusted for half of
     // the old timeout, which is longer than all of the new one.
     proxy.blackhole();
-    CuratorFramework others = closeLater(Frameworks.open(server.address(), BEFORE));
+    CuratorFramework others = closeLater(Frameworks.open(ZooKeeperServer.address(server), BEFORE));
     LockClient other = closeLater(ZooKeeperLocks.builder(others).build());
     Lease next = other.get(name).lockWithin(Duration.ofSeconds(60));
     long nextNanos = System.nanoTime();

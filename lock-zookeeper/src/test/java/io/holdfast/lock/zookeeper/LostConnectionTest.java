@@ -13,6 +13,8 @@ import io.holdfast.lock.spi.StoredHolder;
 import io.holdfast.lock.spi.StoredLock;
 import io.holdfast.lock.tck.fault.FaultProxy;
 import io.holdfast.lock.tck.fault.Link;
+import io.holdfast.lock.testsupport.Await;
+import io.holdfast.lock.testsupport.Claims;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
@@ -101,7 +103,7 @@ class LostConnectionTest extends ServerTest {
   @ParameterizedTest(name = "{0} {1}")
   @CsvSource({"REQUESTS, 2", "REPLIES, 2", "REQUESTS, 3", "REPLIES, 3"})
   void whoReadsAndDeletesAnOldMarkGetsTheLock(Link.Direction lost, int request) throws Exception {
-    String name = Stores.freshName();
+    String name = Claims.freshName();
     leaveAnOldMark(name);
     lose(lost, request);
     Optional<Grant> grant = far.tryAcquire(Stores.claim(name));
@@ -118,7 +120,7 @@ class LostConnectionTest extends ServerTest {
   @ParameterizedTest(name = "{0} {1}")
   @CsvSource({"REQUESTS, 1", "REPLIES, 1", "REQUESTS, 2", "REPLIES, 2"})
   void theHolderIsRead(Link.Direction lost, int request) throws Exception {
-    Grant grant = Stores.take(near, Stores.claim(Stores.freshName()));
+    Grant grant = Stores.take(near, Stores.claim(Claims.freshName()));
     lose(lost, request);
     assertThat(far.inspect(grant.claim().key())).map(StoredHolder::number).hasValue(grant.number());
     assertLost(request);
@@ -129,7 +131,7 @@ class LostConnectionTest extends ServerTest {
   @CsvSource({"REQUESTS, 1", "REPLIES, 1", "REQUESTS, 2", "REPLIES, 2", "REQUESTS, 3", "REPLIES, 3"
   })
   void allHoldersAreListed(Link.Direction lost, int request) throws Exception {
-    String prefix = Stores.freshName();
+    String prefix = Claims.freshName();
     Grant held = Stores.take(near, Stores.claim(prefix + "/held"));
     Grant marked = leaveAMark(prefix + "/marked");
     assertThat(near.list(LockKind.MUTEX, prefix, 10)).hasSize(2);
@@ -146,7 +148,7 @@ class LostConnectionTest extends ServerTest {
   @ParameterizedTest(name = "{0} {1}")
   @CsvSource({"REQUESTS, 2", "REPLIES, 2", "REQUESTS, 3", "REPLIES, 3"})
   void aHolderIsFreedByForce(Link.Direction lost, int request) throws Exception {
-    Grant grant = Stores.take(near, Stores.claim(Stores.freshName()));
+    Grant grant = Stores.take(near, Stores.claim(Claims.freshName()));
     lose(lost, request);
     assertThat(far.forceRelease(grant.claim().key(), grant.number())).isTrue();
     assertLost(request);
@@ -157,7 +159,7 @@ class LostConnectionTest extends ServerTest {
   @ParameterizedTest(name = "{0} {1}")
   @CsvSource({"REQUESTS, 2", "REPLIES, 2"})
   void aMinimumHoldIsEndedByForce(Link.Direction lost, int request) throws Exception {
-    Grant grant = leaveAMark(Stores.freshName());
+    Grant grant = leaveAMark(Claims.freshName());
     lose(lost, request);
     assertThat(far.forceRelease(grant.claim().key(), grant.number())).isTrue();
     assertLost(request);
@@ -168,7 +170,7 @@ class LostConnectionTest extends ServerTest {
   @ParameterizedTest(name = "{0} {1}")
   @CsvSource({"REQUESTS, 2", "REPLIES, 2"})
   void anAttemptIsWithdrawn(Link.Direction lost, int request) throws Exception {
-    Claim claim = Stores.claim(Stores.freshName());
+    Claim claim = Stores.claim(Claims.freshName());
     Grant grant = Stores.take(near, claim);
     lose(lost, request);
     far.withdraw(claim);
@@ -181,26 +183,26 @@ class LostConnectionTest extends ServerTest {
   @CsvSource({"REQUESTS, RELEASED", "REPLIES, RELEASED_OR_LOST"})
   void theMarkThatAReleaseLeftIsRemovedWhenItsTimeIsOver(
       Link.Direction lost, ReleaseOutcome outcome) throws Exception {
-    String name = Stores.freshName();
+    String name = Claims.freshName();
     Grant grant = Stores.take(far, Stores.claim(name, Stores.TTL, HOLD));
     lose(lost, 1);
     assertThat(far.release(grant, HOLD)).isEqualTo(outcome);
     assertLost(1);
     assertThat(children(name)).containsExactly(Names.ofMark(grant.number()));
     time.jump(HOLD.plusSeconds(2));
-    Stores.eventually("the mark is removed", () -> children(name).isEmpty());
+    Await.until("the mark is removed", () -> children(name).isEmpty());
   }
 
   @Test
   void aReleaseThatIsRepeatedInAnotherSessionFindsTheLeaseLost() throws Exception {
-    Grant grant = Stores.take(far, Stores.claim(Stores.freshName()));
+    Grant grant = Stores.take(far, Stores.claim(Claims.freshName()));
     ZooKeeper earlier = Frameworks.handle(throughProxy);
     proxy.refuse();
     assertThatExceptionOfType(StoreException.class)
         .isThrownBy(() -> far.release(grant, Duration.ZERO));
-    SessionKiller.end(earlier, server.address());
+    SessionKiller.end(earlier, ZooKeeperServer.address(server));
     proxy.heal();
-    Stores.eventually("there is a new session", () -> {
+    Await.until("there is a new session", () -> {
       ZooKeeper now = Frameworks.handle(throughProxy);
       return now.getSessionId() != earlier.getSessionId() && now.getState().isConnected();
     });

@@ -4,6 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.holdfast.lock.Lease;
 import io.holdfast.lock.LockClient;
+import io.holdfast.lock.testsupport.Await;
+import io.holdfast.lock.testsupport.Claims;
+import io.holdfast.lock.testsupport.ServerContainer;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.ArrayList;
@@ -27,15 +30,15 @@ class ManyWaitersTest {
   private static final long IDLE_MILLIS = 6_000;
 
   private final List<Child> jvms = new ArrayList<>();
-  private ZooKeeperServer server;
+  private ServerContainer server;
   private CuratorFramework framework;
 
   @BeforeEach
   void start() throws IOException {
     server = ZooKeeperServer.shared();
-    framework = Frameworks.open(server.address());
+    framework = Frameworks.open(ZooKeeperServer.address(server));
     for (int i = 0; i < JVMS; i++) {
-      jvms.add(new Child(WaitingJvm.class, server.address()));
+      jvms.add(new Child(WaitingJvm.class, ZooKeeperServer.address(server)));
     }
     for (Child jvm : jvms) {
       assertThat(jvm.hear()).isEqualTo("ready");
@@ -50,17 +53,17 @@ class ManyWaitersTest {
 
   @Test
   void eachReleaseWakesTheOneThatCameNextAndNobodyElse() throws Exception {
-    String name = Stores.freshName();
+    String name = Claims.freshName();
     long token;
     try (LockClient client = ZooKeeperLocks.builder(framework).build()) {
       Lease first = client.get(name).tryLock().orElseThrow();
       for (int i = 0; i < WAITERS; i++) {
         jvms.get(i % JVMS).tell("wait " + name + " " + i);
         int inLine = i + 2;
-        Stores.eventually("waiter " + i + " is in line", () -> nodes(name) == inLine);
+        Await.until("waiter " + i + " is in line", () -> nodes(name) == inLine);
       }
       // The last may still be about to watch the one before it.
-      Stores.eventually("each watches", () -> watches(name) == WAITERS);
+      Await.until("each watches", () -> watches(name) == WAITERS);
       long written = FourLetters.writes(server);
       Thread.sleep(IDLE_MILLIS);
       // Renewals of the one who holds it, for the most part.
@@ -90,7 +93,7 @@ class ManyWaitersTest {
 
   @Test
   void nobodyStarvesWhereManyThreadsShareAClientPerJvm() throws Exception {
-    String name = Stores.freshName();
+    String name = Claims.freshName();
     long fired = watchesFired();
     for (Child jvm : jvms) {
       jvm.tell("crowd " + name + " " + WAITERS / JVMS + " 3");

@@ -37,7 +37,7 @@ class RightsTest extends ServerTest {
 
   private CuratorFrameworkFactory.Builder builder(String user) {
     return CuratorFrameworkFactory.builder()
-        .connectString(server.address())
+        .connectString(ZooKeeperServer.address(server))
         .authorization("digest", user.getBytes(StandardCharsets.UTF_8))
         .sessionTimeoutMs((int) Frameworks.SESSION_TIMEOUT.toMillis())
         .retryPolicy(new RetryForever(100))

@@ -2,6 +2,8 @@ package io.holdfast.lock.zookeeper;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.holdfast.lock.testsupport.Await;
+import io.holdfast.lock.testsupport.Claims;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -42,7 +44,7 @@ class RollingRestartSoakTest {
         List.of(Duration.ofSeconds(most), Duration.ofSeconds(least), Duration.ofSeconds(most));
     List<Child> jvms = new ArrayList<>();
     try (Ensemble ensemble = new Ensemble(limits)) {
-      String name = Stores.freshName();
+      String name = Claims.freshName();
       for (int i = 0; i < JVMS; i++) {
         jvms.add(new Child(
             ContendingJvm.class,
@@ -82,7 +84,7 @@ class RollingRestartSoakTest {
 
   private static void awaitTurns(Child jvm) throws IOException {
     long before = turns(jvm);
-    Stores.eventually("it has had its turns", () -> {
+    Await.until("it has had its turns", () -> {
       try {
         return turns(jvm) >= before + TURNS_AFTER;
       } catch (IOException e) {

@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.TimeSource;
+import io.holdfast.lock.testsupport.Await;
+import io.holdfast.lock.testsupport.ServerContainer;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -47,7 +49,7 @@ final class Sent implements TimeSource, AutoCloseable {
   private final StringBuilder all = new StringBuilder(LEGEND);
   private volatile boolean closed;
 
-  Sent(ZooKeeperServer server) throws IOException {
+  Sent(ServerContainer server) throws IOException {
     packets = new Packets(server.host(), server.port(), told::add);
     framework = Frameworks.open(ZooKeeperServer.address(packets.host(), packets.port()));
   }
@@ -98,7 +100,7 @@ final class Sent implements TimeSource, AutoCloseable {
     mark(mark);
     List<String> packets = new ArrayList<>();
     while (true) {
-      String packet = told.poll(Stores.LONG.toSeconds(), TimeUnit.SECONDS);
+      String packet = told.poll(Await.PATIENCE.toSeconds(), TimeUnit.SECONDS);
       if (packet == null) {
         throw new AssertionError("The end of a step was not sent");
       } else if (packet.contains(mark)) {

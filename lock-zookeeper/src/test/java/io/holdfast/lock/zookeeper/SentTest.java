@@ -12,6 +12,7 @@ import io.holdfast.lock.spi.LockKind;
 import io.holdfast.lock.spi.StoreSettings;
 import io.holdfast.lock.spi.Ticket;
 import io.holdfast.lock.tck.TappedBuilder;
+import io.holdfast.lock.testsupport.Await;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.Semaphore;
@@ -42,7 +43,7 @@ class SentTest extends ServerTest {
     sent.name(HOLDER, "<holder>");
     sent.name(WAITER, "<waiter>");
     sent.name(OTHER, "<other>");
-    StoreSettings settings = new StoreSettings("test", Stores.LONG, sent, new Stores.Events());
+    StoreSettings settings = new StoreSettings("test", Await.PATIENCE, sent, new Stores.Events());
     ZooKeeperStore store = sent.by(
         "build(), the first time",
         () -> ZooKeeperStore.open(sent.framework(), ZooKeeperLocks.DEFAULT_PATH, null, settings));
@@ -110,7 +111,7 @@ class SentTest extends ServerTest {
     sent.by("Another's close() hands the lock over: the listing by the next in line", () -> {
       assertThat(woken.drainPermits()).isZero();
       var unused = others.release(first, Duration.ZERO);
-      return woken.tryAcquire(Stores.LONG.toSeconds(), TimeUnit.SECONDS);
+      return woken.tryAcquire(Await.PATIENCE.toSeconds(), TimeUnit.SECONDS);
     });
     Grant handedOver = sent.by(
         "The poll of a waiter that the lock was handed over to",

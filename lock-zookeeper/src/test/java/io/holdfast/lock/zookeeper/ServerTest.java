@@ -1,6 +1,7 @@
 package io.holdfast.lock.zookeeper;
 
 import io.holdfast.lock.tck.fault.FaultProxy;
+import io.holdfast.lock.testsupport.ServerContainer;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.curator.framework.CuratorFramework;
@@ -8,7 +9,7 @@ import org.junit.jupiter.api.AfterEach;
 
 /** A test on one server; what it opened is closed after it, last first. */
 abstract class ServerTest {
-  final ZooKeeperServer server;
+  final ServerContainer server;
   private final List<AutoCloseable> closeables = new ArrayList<>();
 
   /** On the server that such tests share. */
@@ -17,7 +18,7 @@ abstract class ServerTest {
   }
 
   /** On a server of its own. */
-  ServerTest(ZooKeeperServer server) {
+  ServerTest(ServerContainer server) {
     this.server = closeLater(server);
   }
 
@@ -34,7 +35,7 @@ abstract class ServerTest {
   }
 
   final CuratorFramework openFramework() {
-    return closeLater(Frameworks.open(server.address()));
+    return closeLater(Frameworks.open(ZooKeeperServer.address(server)));
   }
 
   final FaultProxy openProxy() {

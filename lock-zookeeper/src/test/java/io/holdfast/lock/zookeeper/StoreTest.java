@@ -24,6 +24,8 @@ import io.holdfast.lock.spi.TimeSource;
 import io.holdfast.lock.tck.Rule;
 import io.holdfast.lock.tck.fault.FaultProxy;
 import io.holdfast.lock.tck.fault.Link;
+import io.holdfast.lock.testsupport.Await;
+import io.holdfast.lock.testsupport.Claims;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -83,7 +85,7 @@ class StoreTest extends ServerTest {
 
   /** A name whose node is not removed between two cycles, which would be counted with the next. */
   private String lastingName() throws Exception {
-    String name = Stores.freshName();
+    String name = Claims.freshName();
     String path = Stores.path(name);
     framework.create().forPath(path);
     closeLater(() -> framework.delete().forPath(path));
@@ -93,8 +95,8 @@ class StoreTest extends ServerTest {
   @Test
   void aCallOnTheEventThreadIsRefusedAtOnceAndCostsNoLease() throws Exception {
     LockClient client = closeLater(ZooKeeperLocks.builder(framework).build());
-    Lease held = client.get(Stores.freshName()).lock();
-    DistributedLock free = client.get(Stores.freshName());
+    Lease held = client.get(Claims.freshName()).lock();
+    DistributedLock free = client.get(Claims.freshName());
     CompletableFuture<Throwable> refused = new CompletableFuture<>();
     BackgroundCallback callback = (f, event) -> refused.complete(catchThrowable(free::tryLock));
     framework.checkExists().inBackground(callback).forPath("/");
@@ -143,7 +145,7 @@ class StoreTest extends ServerTest {
   @Test
   void aWokenWaiterAsksOnceAndTrustsItsSessionFromItsLastConfirmedWrite() throws Exception {
     ZooKeeperStore holder = closeLater(Stores.open(openFramework()));
-    String name = Stores.freshName();
+    String name = Claims.freshName();
     Grant first = Stores.take(holder, Stores.claim(name));
     CountDownLatch woken = new CountDownLatch(1);
     Acquisition.Queued queued = Stores.queue(store, Stores.claim(name), woken::countDown);
@@ -151,7 +153,7 @@ class StoreTest extends ServerTest {
     ZooKeeper zk = Frameworks.handle(framework);
     int before = Xids.sent(zk);
     holder.release(first, Duration.ZERO);
-    Stores.eventually("the waiter is woken", () -> woken.getCount() == 0);
+    Await.until("the waiter is woken", () -> woken.getCount() == 0);
     Duration waited = Duration.ofNanos(System.nanoTime() - queuedNanos);
     Grant second = ((Ticket.Granted) queued.ticket().poll()).grant();
     assertThat(Xids.sent(zk) - before).as("requests").isEqualTo(1);
@@ -166,7 +168,7 @@ class StoreTest extends ServerTest {
     ZooKeeperStore holder = closeLater(Stores.open(openFramework()));
     Stores.JumpingTime time = new Stores.JumpingTime();
     ZooKeeperStore waiting = closeLater(Stores.open(framework, "test", time, new Stores.Events()));
-    String name = Stores.freshName();
+    String name = Claims.freshName();
     Grant first = Stores.take(holder, Stores.claim(name));
     CountDownLatch woken = new CountDownLatch(1);
     Acquisition.Queued queued = Stores.queue(waiting, Stores.claim(name), woken::countDown);
@@ -176,7 +178,7 @@ class StoreTest extends ServerTest {
     int before = Xids.sent(zk);
     long beforeNanos = System.nanoTime();
     holder.release(first, Duration.ZERO);
-    Stores.eventually("the waiter is woken", () -> woken.getCount() == 0);
+    Await.until("the waiter is woken", () -> woken.getCount() == 0);
     Grant second = ((Ticket.Granted) queued.ticket().poll()).grant();
     Duration elapsed = Duration.ofNanos(System.nanoTime() - beforeNanos);
     // Sent together when the event came.
@@ -191,7 +193,7 @@ class StoreTest extends ServerTest {
   void aGrantNeverRestsOnWhatAnEarlierSessionLeft() throws Exception {
     CuratorFramework its = openFramework();
     ZooKeeperStore two = closeLater(Stores.open(its));
-    Claim claim = Stores.claim(Stores.freshName());
+    Claim claim = Stores.claim(Claims.freshName());
     String name = claim.key().name();
     // Sent by the attempt itself, as if the answer had been lost with the session; so the store
     // does not know of it, and does not delete it.
@@ -206,7 +208,7 @@ class StoreTest extends ServerTest {
     CountDownLatch woken = new CountDownLatch(1);
     Acquisition.Queued queued = Stores.queue(two, Stores.claim(name), woken::countDown);
     assertThat(children(name)).hasSize(2);
-    SessionKiller.end(earlier, server.address());
+    SessionKiller.end(earlier, ZooKeeperServer.address(server));
     await(woken);
     assertThat(children(name)).as("what is there after that session").hasSize(1);
     Grant next = ((Ticket.Granted) queued.ticket().poll()).grant();
@@ -219,7 +221,7 @@ class StoreTest extends ServerTest {
   void aLeaseOfAnEarlierSessionIsLost() throws Exception {
     CuratorFramework its = openFramework();
     ZooKeeperStore two = closeLater(Stores.open(its));
-    Grant left = Stores.take(two, Stores.claim(Stores.freshName()));
+    Grant left = Stores.take(two, Stores.claim(Claims.freshName()));
     var unused = changeSession(its);
     assertThat(two.renew(List.of(left))).containsExactly(new Renewal.Lost());
     assertThat(two.verify(left)).isEmpty();
@@ -247,7 +249,7 @@ class StoreTest extends ServerTest {
     await(reached);
     earlier.getTestable().injectSessionExpiration();
     expired.countDown();
-    Stores.eventually("there is a new session", () -> {
+    Await.until("there is a new session", () -> {
       ZooKeeper now = Frameworks.handle(framework);
       return now.getSessionId() != earlier.getSessionId() && now.getState().isConnected();
     });
@@ -264,12 +266,12 @@ class StoreTest extends ServerTest {
 
   @Test
   void theGrantsNumberIsTheNodesCzxidAndRisesWhenTheParentIsMadeAnew() throws Exception {
-    String name = Stores.freshName();
+    String name = Claims.freshName();
     Grant first = Stores.take(store, Stores.claim(name));
     String node = Stores.path(name) + "/" + children(name).get(0);
     assertThat(first.number()).isEqualTo(framework.checkExists().forPath(node).getCzxid());
     store.release(first, Duration.ZERO);
-    Stores.eventually(
+    Await.until(
         "the empty container is removed",
         () -> framework.checkExists().forPath(Stores.path(name)) == null);
     Grant second = Stores.take(store, Stores.claim(name));
@@ -280,7 +282,7 @@ class StoreTest extends ServerTest {
 
   @Test
   void aMissLeavesNoNodeAndNoWatch() throws Exception {
-    String name = Stores.freshName();
+    String name = Claims.freshName();
     Grant grant = Stores.take(store, Stores.claim(name));
     ZooKeeperStore other = closeLater(Stores.open(openFramework()));
     assertThat(other.tryAcquire(Stores.claim(name))).isEmpty();
@@ -297,7 +299,7 @@ class StoreTest extends ServerTest {
 
   @Test
   void aReleaseWakesTheNextInLineAndNobodyElse() throws Exception {
-    String name = Stores.freshName();
+    String name = Claims.freshName();
     Grant grant = Stores.take(store, Stores.claim(name));
     List<Acquisition.Queued> line = new ArrayList<>();
     List<AtomicInteger> woken = new ArrayList<>();
@@ -310,7 +312,7 @@ class StoreTest extends ServerTest {
     for (int i = 0; i < 5; i++) {
       int next = i;
       store.release(grant, Duration.ZERO);
-      Stores.eventually("the next is woken", () -> woken.get(next).get() == 1);
+      Await.until("the next is woken", () -> woken.get(next).get() == 1);
       for (int later = i + 1; later < 5; later++) {
         assertThat(woken.get(later)).as("the wake-ups of number %s", later).hasValue(0);
         assertThat(line.get(later).ticket().poll()).isInstanceOf(Ticket.Waiting.class);
@@ -328,14 +330,14 @@ class StoreTest extends ServerTest {
     FaultProxy proxy = openProxy();
     CuratorFramework far = openFramework(proxy);
     ZooKeeperStore farStore = closeLater(Stores.open(far));
-    String name = Stores.freshName();
+    String name = Claims.freshName();
     farStore.release(Stores.take(farStore, Stores.claim(name)), Duration.ZERO);
     proxy.dropReply(1);
     Grant grant = Stores.take(farStore, Stores.claim(name));
     assertThat(children(name)).as("nodes of an attempt that was sent twice").hasSize(1);
     assertThat(farStore.release(grant, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
     assertThat(children(name)).isEmpty();
-    Stores.eventually("nothing is left to look for", () -> farStore.nodes.all().isEmpty());
+    Await.until("nothing is left to look for", () -> farStore.nodes.all().isEmpty());
   }
 
   @Test
@@ -343,7 +345,7 @@ class StoreTest extends ServerTest {
     FaultProxy proxy = openProxy();
     CuratorFramework far = openFramework(proxy);
     ZooKeeperStore farStore = closeLater(Stores.open(far));
-    String name = Stores.freshName();
+    String name = Claims.freshName();
     Grant grant = Stores.take(farStore, Stores.claim(name));
     proxy.dropReply(1);
     assertThat(farStore.release(grant, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED_OR_LOST);
@@ -352,7 +354,7 @@ class StoreTest extends ServerTest {
 
   @Test
   void aLateAttemptThatWasWithdrawnIsDeleted() throws Exception {
-    String name = Stores.freshName();
+    String name = Claims.freshName();
     Claim claim = Stores.claim(name);
     Grant grant = Stores.take(store, claim);
     ZooKeeperStore other = closeLater(Stores.open(openFramework()));
@@ -366,7 +368,7 @@ class StoreTest extends ServerTest {
   void renewalTellsOfEachGrantHowItStands() throws Exception {
     List<Grant> grants = new ArrayList<>();
     for (int i = 0; i < 5; i++) {
-      grants.add(Stores.take(store, Stores.claim(Stores.freshName())));
+      grants.add(Stores.take(store, Stores.claim(Claims.freshName())));
     }
     for (int gone : new int[] {1, 3}) {
       Grant grant = grants.get(gone);
@@ -389,7 +391,7 @@ class StoreTest extends ServerTest {
     ZooKeeperStore own = closeLater(Stores.open(openFramework(proxy)));
     List<Grant> grants = new ArrayList<>();
     for (int i = 0; i < 60; i++) {
-      grants.add(Stores.take(own, Stores.claim(Stores.freshName())));
+      grants.add(Stores.take(own, Stores.claim(Claims.freshName())));
     }
     for (Grant grant : grants.subList(0, 50)) {
       assertThat(store.forceRelease(grant.claim().key(), grant.number())).isTrue();
@@ -411,7 +413,7 @@ class StoreTest extends ServerTest {
   @Test
   void aGrantIsTrustedForHalfOfTheSessionsTimeoutAtMost() throws Exception {
     Grant grant =
-        Stores.take(store, Stores.claim(Stores.freshName(), Duration.ofMinutes(5), Duration.ZERO));
+        Stores.take(store, Stores.claim(Claims.freshName(), Duration.ofMinutes(5), Duration.ZERO));
     Duration session = Duration.ofMillis(Frameworks.handle(framework).getSessionTimeout());
     assertThat(grant.validFor()).isPositive().isLessThanOrEqualTo(session.dividedBy(2));
     Stores.awaitKnown(store, grant, session.dividedBy(2));
@@ -425,10 +427,10 @@ class StoreTest extends ServerTest {
     LockClient client = closeLater(ZooKeeperLocks.builder(framework).build());
     long askedForNanos = System.nanoTime();
     Lease lease =
-        client.get(Stores.freshName(), LockOptions.fixed(ttl)).tryLock().orElseThrow();
+        client.get(Claims.freshName(), LockOptions.fixed(ttl)).tryLock().orElseThrow();
     long beganNanos = System.nanoTime();
     AtomicLong lastHeldNanos = new AtomicLong();
-    Stores.eventually("it ends", () -> {
+    Await.until("it ends", () -> {
       long askedNanos = System.nanoTime();
       boolean held = lease.isHeld();
       if (held) {
@@ -446,12 +448,12 @@ class StoreTest extends ServerTest {
   void aSessionThatExpiredAtTheServerLosesItsLeases() throws Exception {
     Stores.Events events = new Stores.Events();
     ZooKeeperStore told = closeLater(Stores.open(framework, events));
-    Claim claim = Stores.claim(Stores.freshName());
+    Claim claim = Stores.claim(Claims.freshName());
     Grant grant = Stores.take(told, claim);
-    SessionKiller.expire(framework, server.address());
-    Stores.eventually("the loss is told", () -> events.lost.contains(grant));
+    SessionKiller.expire(framework, ZooKeeperServer.address(server));
+    Await.until("the loss is told", () -> events.lost.contains(grant));
     Frameworks.awaitConnection(framework);
-    Stores.eventually("a new session takes the lock", () -> {
+    Await.until("a new session takes the lock", () -> {
       Optional<Grant> next = told.tryAcquire(Stores.claim(claim.key().name()));
       if (next.isEmpty()) {
         return false; // An attempt whose answer was lost is still to be cleaned up.
@@ -479,7 +481,7 @@ class StoreTest extends ServerTest {
 
   private void assertThatItsCloseIsSeenFirst(
       CuratorFramework its, CuratorFramework view, CuratorFramework others) throws Exception {
-    String name = Stores.freshName();
+    String name = Claims.freshName();
     LockClient client = closeLater(ZooKeeperLocks.builder(view).build());
     LockClient other = closeLater(ZooKeeperLocks.builder(others).build());
     Lease lease = client.get(name).tryLock().orElseThrow();
@@ -490,7 +492,7 @@ class StoreTest extends ServerTest {
       assertThat(lease.isHeld()).as("Unsafe: held while another has the lock").isFalse();
       assertThat(next.token()).isGreaterThan(lease.token());
     }
-    Stores.eventually("the loss is told", () -> !told.isEmpty());
+    Await.until("the loss is told", () -> !told.isEmpty());
     assertThat(told).containsExactly(LeaseLoss.Reason.SESSION_LOST);
   }
 
@@ -504,9 +506,9 @@ class StoreTest extends ServerTest {
       @Override
       public void eventReceived(CuratorFramework closing, CuratorEvent event) {
         if (event.getType() == CuratorEventType.CLOSING) {
-          Claim claim = Stores.claim(Stores.freshName());
+          Claim claim = Stores.claim(Claims.freshName());
           opened.get().nodes.enter(claim, Stores.path(claim.key().name())).abandon();
-          Stores.eventually("a clean-up has run", () -> opened.get().nodes.find(claim) == null);
+          Await.until("a clean-up has run", () -> opened.get().nodes.find(claim) == null);
           assertThat(events.lost).as("told before the clean-up").isEmpty();
         }
       }
@@ -523,10 +525,10 @@ class StoreTest extends ServerTest {
     });
     ZooKeeperStore two = closeLater(Stores.open(its, events));
     opened.set(two);
-    Grant grant = Stores.take(two, Stores.claim(Stores.freshName()));
+    Grant grant = Stores.take(two, Stores.claim(Claims.freshName()));
     its.close();
     assertThat(events.lost).as("Unsafe: a holder that is not told").containsExactly(grant);
-    Stores.eventually("nothing is left", () -> two.nodes.all().isEmpty());
+    Await.until("nothing is left", () -> two.nodes.all().isEmpty());
   }
 
   @Test
@@ -534,11 +536,11 @@ class StoreTest extends ServerTest {
     CuratorFramework its = openFramework();
     Stores.Events events = new Stores.Events();
     ZooKeeperStore two = closeLater(Stores.open(its, events));
-    Grant held = Stores.take(two, Stores.claim(Stores.freshName()));
+    Grant held = Stores.take(two, Stores.claim(Claims.freshName()));
     ZooKeeper zk = Frameworks.handle(its);
     OwnNode late = made(two, zk);
     zk.close();
-    Stores.eventually("the end is told", () -> events.lost.contains(held));
+    Await.until("the end is told", () -> events.lost.contains(held));
     SessionTrust.Lifetime trusted = two.trust.noteConfirmed(two.trust.request(zk));
     assertThatExceptionOfType(StoreException.class)
         .as("Unsafe: a lock in a session that is over")
@@ -547,7 +549,7 @@ class StoreTest extends ServerTest {
 
   /** Returns an attempt that was told of a node of this session that is not there. */
   private static OwnNode made(ZooKeeperStore store, ZooKeeper zk) {
-    Claim claim = Stores.claim(Stores.freshName());
+    Claim claim = Stores.claim(Claims.freshName());
     String parent = Stores.path(claim.key().name());
     OwnNode node = store.nodes.enter(claim, parent);
     Stat stat = new Stat();
@@ -591,15 +593,15 @@ class StoreTest extends ServerTest {
     CuratorFramework far = openFramework(proxy);
     Stores.Events events = new Stores.Events();
     ZooKeeperStore farStore = closeLater(Stores.open(far, events));
-    Grant held = Stores.take(farStore, Stores.claim(Stores.freshName()));
+    Grant held = Stores.take(farStore, Stores.claim(Claims.freshName()));
     String name = lastingName();
     ExecutorService both = Executors.newFixedThreadPool(2);
     closeLater(both::shutdownNow);
     proxy.hold(Link.Direction.REPLIES);
     Future<Optional<Grant>> late = both.submit(() -> farStore.tryAcquire(Stores.claim(name)));
-    Stores.eventually("the request has arrived", () -> !children(name).isEmpty());
+    Await.until("the request has arrived", () -> !children(name).isEmpty());
     Future<?> closing = both.submit(far::close);
-    Stores.eventually("the close is told", () -> events.lost.contains(held));
+    Await.until("the close is told", () -> events.lost.contains(held));
     proxy.heal();
     assertThatExceptionOfType(ExecutionException.class)
         .as("Unsafe: a lock in a session that ends at once")
@@ -610,7 +612,7 @@ class StoreTest extends ServerTest {
 
   @Test
   void aWaiterWhoseFrameworkIsClosedIsCalled() throws Exception {
-    String name = Stores.freshName();
+    String name = Claims.freshName();
     Grant grant = Stores.take(store, Stores.claim(name));
     CuratorFramework its = openFramework();
     ZooKeeperStore two = closeLater(Stores.open(its));
@@ -629,9 +631,9 @@ class StoreTest extends ServerTest {
     CuratorFramework its = openFramework();
     Stores.Events events = new Stores.Events();
     ZooKeeperStore two = closeLater(Stores.open(its, events));
-    Grant grant = Stores.take(two, Stores.claim(Stores.freshName()));
+    Grant grant = Stores.take(two, Stores.claim(Claims.freshName()));
     Frameworks.handle(its).close();
-    Stores.eventually("the loss is told", () -> events.lost.contains(grant));
+    Await.until("the loss is told", () -> events.lost.contains(grant));
   }
 
   @Test
@@ -641,23 +643,23 @@ class StoreTest extends ServerTest {
         ZooKeeperServer.address(proxy.host(), proxy.port()), Duration.ofSeconds(60)));
     Stores.Events events = new Stores.Events();
     ZooKeeperStore farStore = closeLater(Stores.open(far, events));
-    Grant grant = Stores.take(farStore, Stores.claim(Stores.freshName()));
+    Grant grant = Stores.take(farStore, Stores.claim(Claims.freshName()));
     proxy.refuse();
     far.getZookeeperClient().reset();
-    Stores.eventually("the loss is told", () -> events.lost.contains(grant));
+    Await.until("the loss is told", () -> events.lost.contains(grant));
   }
 
   @Test
   void aWaiterWhoseSessionExpiredIsCalledAndAsksAnew() throws Exception {
     CuratorFramework holders = openFramework();
     ZooKeeperStore holder = closeLater(Stores.open(holders));
-    String name = Stores.freshName();
+    String name = Claims.freshName();
     Grant grant = Stores.take(holder, Stores.claim(name));
     CountDownLatch called = new CountDownLatch(1);
     Acquisition.Queued queued = Stores.queue(store, Stores.claim(name), called::countDown);
-    SessionKiller.expire(framework, server.address());
-    Stores.eventually("the waiter is called", () -> called.getCount() == 0);
-    Stores.eventually("its place is gone", () -> queued.ticket().poll() instanceof Ticket.Gone);
+    SessionKiller.expire(framework, ZooKeeperServer.address(server));
+    Await.until("the waiter is called", () -> called.getCount() == 0);
+    Await.until("its place is gone", () -> queued.ticket().poll() instanceof Ticket.Gone);
     holder.release(grant, Duration.ZERO);
   }
 
@@ -679,9 +681,9 @@ class StoreTest extends ServerTest {
           }
         })
         .build());
-    Lease lease = client.get(Stores.freshName()).tryLock().orElseThrow();
+    Lease lease = client.get(Claims.freshName()).tryLock().orElseThrow();
     proxy.cut();
-    Stores.eventually("it is in doubt, and then confirmed", () -> states.contains("confirmed"));
+    Await.until("it is in doubt, and then confirmed", () -> states.contains("confirmed"));
     assertThat(states).startsWith("uncertain", "confirmed");
     assertThat(lease.state()).isEqualTo(LeaseState.HELD);
     lease.close();
@@ -691,10 +693,10 @@ class StoreTest extends ServerTest {
   void whatCouldNotBeGivenBackIsDeletedWhenThereIsAConnectionAgain() throws Exception {
     FaultProxy proxy = openProxy();
     CuratorFramework far = openFramework(proxy);
-    String clientName = Stores.freshName();
+    String clientName = Claims.freshName();
     ZooKeeperStore farStore =
         Stores.open(far, clientName, TimeSource.system(), new Stores.Events());
-    String name = Stores.freshName();
+    String name = Claims.freshName();
     Grant grant = Stores.take(farStore, Stores.claim(name));
     proxy.refuse();
     assertThatExceptionOfType(StoreException.class)
@@ -703,9 +705,9 @@ class StoreTest extends ServerTest {
     assertThat(children(name)).hasSize(1);
     proxy.heal();
     // Sooner than the session could time out: the framework goes on.
-    Stores.eventually("the node is deleted", () -> children(name).isEmpty());
+    Await.until("the node is deleted", () -> children(name).isEmpty());
     assertThat(Frameworks.handle(far).getState().isConnected()).isTrue();
-    Stores.eventually(
+    Await.until(
         "no thread of the closed store is left",
         () -> Thread.getAllStackTraces().keySet().stream()
             .noneMatch(thread -> thread.getName().contains(clientName)));
@@ -713,7 +715,7 @@ class StoreTest extends ServerTest {
 
   @Test
   void aMarkKeepsTheNameTakenAndGoesWithItsTime() throws Exception {
-    String name = Stores.freshName();
+    String name = Claims.freshName();
     Duration hold = Duration.ofSeconds(8);
     ZooKeeperStore other = closeLater(Stores.open(openFramework()));
     Grant grant = Stores.take(store, Stores.claim(name, Stores.TTL, hold));
@@ -726,7 +728,7 @@ class StoreTest extends ServerTest {
     });
     Acquisition.Queued queued = Stores.queue(other, Stores.claim(name), () -> {});
     assertThat(queued.recheckAfter()).isLessThanOrEqualTo(hold.plusMillis(1));
-    Stores.eventually(
+    Await.until(
         "the waiter's turn comes",
         () -> queued.ticket().poll() instanceof Ticket.Granted granted
             && other.release(granted.grant(), Duration.ZERO) == ReleaseOutcome.RELEASED);
@@ -736,7 +738,7 @@ class StoreTest extends ServerTest {
   @Rule("L-7.5")
   @Test
   void aWaiterBehindALongMarkAsksAgainSoonAndFindsThatItWasFreed() throws Exception {
-    String name = Stores.freshName();
+    String name = Claims.freshName();
     Duration hold = Duration.ofHours(1);
     ZooKeeperStore other = closeLater(Stores.open(openFramework()));
     Grant grant = Stores.take(store, Stores.claim(name, Stores.TTL, hold));
@@ -753,7 +755,7 @@ class StoreTest extends ServerTest {
   @Test
   void theMoreThreadsWaitTheMoreRarelyEachOfThemAsks() throws Exception {
     ZooKeeperStore other = closeLater(Stores.open(openFramework()));
-    String name = Stores.freshName();
+    String name = Claims.freshName();
     Grant grant = Stores.take(store, Stores.claim(name));
     Acquisition.Queued first = Stores.queue(other, Stores.claim(name), () -> {});
     assertThat(first.recheckAfter()).isEqualTo(LineTicket.RECHECK_AFTER_MIN);
@@ -767,8 +769,7 @@ class StoreTest extends ServerTest {
       ticket.close();
     }
     store.release(grant, Duration.ZERO);
-    Stores.eventually(
-        "the first has the lock", () -> first.ticket().poll() instanceof Ticket.Granted);
+    Await.until("the first has the lock", () -> first.ticket().poll() instanceof Ticket.Granted);
     assertThat(other.waiting).hasValue(0);
   }
 
@@ -778,7 +779,7 @@ class StoreTest extends ServerTest {
     FaultProxy proxy = openProxy();
     CuratorFramework far = openFramework(proxy);
     ZooKeeperStore farStore = closeLater(Stores.open(far));
-    String name = Stores.freshName();
+    String name = Claims.freshName();
     Duration hold = Duration.ofMinutes(10);
     farStore.release(Stores.take(farStore, Stores.claim(name)), Duration.ZERO);
     proxy.dropReply(1);
@@ -787,14 +788,14 @@ class StoreTest extends ServerTest {
     assertThat(node.mayHaveTwin).isTrue();
     // As a release does whose requests do not arrive.
     node.release(TimeSource.system().nanos(), hold);
-    Stores.eventually("nothing is left to look for", () -> farStore.nodes.all().isEmpty());
+    Await.until("nothing is left to look for", () -> farStore.nodes.all().isEmpty());
     assertThat(children(name)).containsExactly(Names.ofMark(grant.number()));
     assertThat(store.forceRelease(grant.claim().key(), grant.number())).isTrue();
   }
 
   @Test
   void aMarkOfANameThatNobodyUsesAgainIsRemovedByWhoLeftIt() throws Exception {
-    String name = Stores.freshName();
+    String name = Claims.freshName();
     Duration hold = Duration.ofSeconds(60);
     Stores.JumpingTime time = new Stores.JumpingTime();
     ZooKeeperStore its = closeLater(Stores.open(framework, "test", time, new Stores.Events()));
@@ -802,14 +803,14 @@ class StoreTest extends ServerTest {
     its.release(grant, hold);
     assertThat(children(name)).containsExactly(Names.ofMark(grant.number()));
     time.jump(hold.plusSeconds(2));
-    Stores.eventually(
+    Await.until(
         "mark and container are gone",
         () -> framework.checkExists().forPath(Stores.path(name)) == null);
   }
 
   @Test
   void aSequenceThatIsUsedUpIsRefused() throws Exception {
-    String name = Stores.freshName();
+    String name = Claims.freshName();
     framework
         .create()
         .creatingParentContainersIfNeeded()
@@ -817,8 +818,7 @@ class StoreTest extends ServerTest {
     assertThatExceptionOfType(StoreException.class)
         .isThrownBy(() -> store.tryAcquire(Stores.claim(name)).isPresent())
         .withMessageContaining("used up");
-    Stores.eventually(
-        "the refused attempt's node is gone", () -> store.nodes.all().isEmpty());
+    Await.until("the refused attempt's node is gone", () -> store.nodes.all().isEmpty());
     framework.delete().deletingChildrenIfNeeded().forPath(Stores.path(name));
   }
 
@@ -869,7 +869,7 @@ class StoreTest extends ServerTest {
     LockClient client = closeLater(ZooKeeperLocks.builder(framework).build());
     ZooKeeper zk = Frameworks.handle(framework);
     String target = "/target-" + System.nanoTime();
-    Lease lease = client.get(Stores.freshName()).tryLock().orElseThrow();
+    Lease lease = client.get(Claims.freshName()).tryLock().orElseThrow();
     Op check = ZooKeeperGuard.of(lease).check();
     zk.multi(List.of(
         check, Op.create(target, new byte[0], ZooDefs.Ids.OPEN_ACL_UNSAFE, CreateMode.PERSISTENT)));
@@ -882,7 +882,7 @@ class StoreTest extends ServerTest {
   @Test
   void aFrameworkThatIsNotStartedIsRefusedBeforeAnyRequest() {
     CuratorFramework latent =
-        CuratorFrameworkFactory.newClient(server.address(), new RetryForever(100));
+        CuratorFrameworkFactory.newClient(ZooKeeperServer.address(server), new RetryForever(100));
     assertThatThrownBy(() -> ZooKeeperLocks.builder(latent).build().close())
         .isInstanceOf(IllegalStateException.class)
         .hasMessageContaining("start()");
@@ -895,7 +895,7 @@ class StoreTest extends ServerTest {
   @Test
   void aChrootThatDoesNotExistIsToldWhenTheClientIsBuilt() throws Exception {
     String chroot = "/missing-" + System.nanoTime();
-    CuratorFramework inside = closeLater(Frameworks.open(server.address() + chroot));
+    CuratorFramework inside = closeLater(Frameworks.open(ZooKeeperServer.address(server) + chroot));
     assertThatThrownBy(
             () -> ZooKeeperLocks.builder(inside).path("/my/locks").build().close())
         .isInstanceOf(IllegalStateException.class)
@@ -927,7 +927,7 @@ class StoreTest extends ServerTest {
   @Test
   void aServerThatIsTooOldIsToldWhenTheClientIsBuilt() {
     CuratorFramework its = closeLater(Frameworks.start(CuratorFrameworkFactory.builder()
-        .connectString(server.address())
+        .connectString(ZooKeeperServer.address(server))
         .sessionTimeoutMs((int) Frameworks.SESSION_TIMEOUT.toMillis())
         .retryPolicy(new RetryForever(100))
         .ensembleTracker(false)
@@ -942,7 +942,7 @@ class StoreTest extends ServerTest {
   @Test
   void aClosedClientLeavesTheFrameworkOpen() {
     LockClient client = ZooKeeperLocks.builder(framework).build();
-    client.get(Stores.freshName()).tryLock().orElseThrow().close();
+    client.get(Claims.freshName()).tryLock().orElseThrow().close();
     client.close();
     assertThat(framework.getZookeeperClient().isConnected()).isTrue();
   }
@@ -952,13 +952,13 @@ class StoreTest extends ServerTest {
     FaultProxy proxy = openProxy();
     CuratorFramework far = openFramework(proxy);
     ZooKeeperStore farStore = closeLater(Stores.open(far));
-    String name = Stores.freshName();
+    String name = Claims.freshName();
     proxy.hold(Link.Direction.REPLIES);
     assertThatExceptionOfType(StoreException.class)
         .isThrownBy(() -> farStore.tryAcquire(Stores.claim(name)).isPresent())
         .satisfies(e -> assertThat(e.mayHaveHappened()).isTrue());
     proxy.heal();
-    Stores.eventually(
+    Await.until(
         "the late node is deleted",
         () -> farStore.nodes.all().isEmpty() && children(name).isEmpty());
   }
@@ -966,7 +966,7 @@ class StoreTest extends ServerTest {
   @Test
   void closingATicketThatWasGrantedDoesNothing() throws Exception {
     ZooKeeperStore holder = closeLater(Stores.open(openFramework()));
-    String name = Stores.freshName();
+    String name = Claims.freshName();
     Grant first = Stores.take(holder, Stores.claim(name));
     CountDownLatch woken = new CountDownLatch(1);
     Acquisition.Queued queued = Stores.queue(store, Stores.claim(name), woken::countDown);
@@ -981,7 +981,7 @@ class StoreTest extends ServerTest {
 
   @Test
   void closingATicketAndWithdrawingItsClaimBearEachOther() throws Exception {
-    String name = Stores.freshName();
+    String name = Claims.freshName();
     Grant grant = Stores.take(store, Stores.claim(name));
     ExecutorService both = Executors.newFixedThreadPool(2);
     closeLater(both::shutdownNow);

@@ -6,23 +6,18 @@ import io.holdfast.lock.LeaseLoss;
 import io.holdfast.lock.spi.Acquisition;
 import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Grant;
-import io.holdfast.lock.spi.LockKey;
-import io.holdfast.lock.spi.LockKind;
 import io.holdfast.lock.spi.LockStore;
 import io.holdfast.lock.spi.Renewal;
 import io.holdfast.lock.spi.StoreEvents;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoreSettings;
 import io.holdfast.lock.spi.TimeSource;
-import java.security.SecureRandom;
+import io.holdfast.lock.testsupport.Await;
+import io.holdfast.lock.testsupport.Claims;
 import java.time.Duration;
-import java.util.HexFormat;
 import java.util.List;
 import java.util.Queue;
-import java.util.UUID;
-import java.util.concurrent.Callable;
 import java.util.concurrent.ConcurrentLinkedQueue;
-import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 import org.apache.curator.framework.CuratorFramework;
 
@@ -30,8 +25,6 @@ import org.apache.curator.framework.CuratorFramework;
 final class Stores {
   static final Duration TTL = Duration.ofSeconds(20);
   private static final Duration STORE_TIMEOUT = Duration.ofSeconds(5);
-  static final Duration LONG = Duration.ofSeconds(40);
-  private static final SecureRandom RANDOM = new SecureRandom();
 
   private Stores() {}
 
@@ -111,24 +104,12 @@ final class Stores {
     return open(framework, new Events());
   }
 
-  static String freshName() {
-    return "test-" + UUID.randomUUID();
-  }
-
   static Claim claim(String name) {
     return claim(name, TTL, Duration.ZERO);
   }
 
   static Claim claim(String name, Duration ttl, Duration minHold) {
-    byte[] id = new byte[16];
-    RANDOM.nextBytes(id);
-    return new Claim(
-        new LockKey(LockKind.MUTEX, name),
-        Claim.EXCLUSIVE,
-        HexFormat.of().formatHex(id),
-        ttl,
-        minHold,
-        "somebody of the tests");
+    return Claims.claim(Claims.key(name), ttl, minHold);
   }
 
   static Grant take(LockStore store, Claim claim) throws StoreException {
@@ -157,27 +138,10 @@ final class Stores {
 
   /** Waits until a grant is trusted for so long, as it is once the session is not new any more. */
   static void awaitKnown(LockStore store, Grant grant, Duration trusted) {
-    eventually("it is trusted for " + trusted, () -> renew(store, grant).compareTo(trusted) >= 0);
+    Await.until("it is trusted for " + trusted, () -> renew(store, grant).compareTo(trusted) >= 0);
   }
 
   static String path(String name) {
-    return ZooKeeperLocks.DEFAULT_PATH + "/" + Names.of(new LockKey(LockKind.MUTEX, name));
-  }
-
-  /** Waits until it is so; what throws is not so yet. */
-  static void eventually(String what, Callable<Boolean> condition) {
-    long untilNanos = System.nanoTime() + LONG.toNanos();
-    Exception last = null;
-    while (System.nanoTime() - untilNanos < 0) {
-      try {
-        if (condition.call()) {
-          return;
-        }
-      } catch (Exception e) {
-        last = e;
-      }
-      LockSupport.parkNanos(5_000_000);
-    }
-    throw new AssertionError("Not within " + LONG + ": " + what, last);
+    return ZooKeeperLocks.DEFAULT_PATH + "/" + Names.of(Claims.key(name));
   }
 }

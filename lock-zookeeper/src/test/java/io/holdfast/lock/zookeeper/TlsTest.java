@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.holdfast.lock.Lease;
 import io.holdfast.lock.LockClient;
+import io.holdfast.lock.testsupport.ServerContainer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -35,7 +36,7 @@ class TlsTest {
 
   @Test
   void theFrameworksTlsHoldsForTheLocks() throws Exception {
-    ZooKeeperServer.assumeDocker();
+    ServerContainer.assumeDocker();
     makeCertificate();
     try (GenericContainer<?> server = server()) {
       server.start();

@@ -10,6 +10,8 @@ import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.Ticket;
 import io.holdfast.lock.tck.fault.FaultProxy;
 import io.holdfast.lock.tck.fault.Link;
+import io.holdfast.lock.testsupport.Await;
+import io.holdfast.lock.testsupport.Claims;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
@@ -38,7 +40,7 @@ class TrustTest extends ServerTest {
 
   private Grant take(ZooKeeperStore store) throws StoreException {
     Duration ttl = session.multipliedBy(10);
-    return Stores.take(store, Stores.claim(Stores.freshName(), ttl, Duration.ZERO));
+    return Stores.take(store, Stores.claim(Claims.freshName(), ttl, Duration.ZERO));
   }
 
   /** A machine that stands still for so long, on both clocks. */
@@ -79,10 +81,10 @@ class TrustTest extends ServerTest {
     store.release(grant, Duration.ZERO);
 
     // The next session is as new as the first one was.
-    SessionKiller.expire(framework, server.address());
+    SessionKiller.expire(framework, ZooKeeperServer.address(server));
     Frameworks.awaitConnection(framework);
     Grant[] next = new Grant[1];
-    Stores.eventually("the next session takes a lock", () -> {
+    Await.until("the next session takes a lock", () -> {
       next[0] = take(store);
       return true;
     });
@@ -126,7 +128,7 @@ class TrustTest extends ServerTest {
     assertThatExceptionOfType(StoreException.class)
         .isThrownBy(() -> take(store))
         .withMessageContaining("out of touch");
-    Stores.eventually("what was not granted is gone", () -> store.nodes.all().isEmpty());
+    Await.until("what was not granted is gone", () -> store.nodes.all().isEmpty());
     standStill(pause.plus(session.dividedBy(4)).plusMillis(100));
     Grant grant = take(store);
     assertThat(grant.validFor()).satisfies(Stores.about(session.dividedBy(2)));
@@ -150,7 +152,7 @@ class TrustTest extends ServerTest {
     CuratorFramework far = openFramework(proxy);
     ZooKeeperStore sleeper = closeLater(Stores.open(far, "test", time, new Stores.Events()));
     ZooKeeperStore others = closeLater(Stores.open(framework));
-    String name = Stores.freshName();
+    String name = Claims.freshName();
     Grant first = Stores.take(others, Stores.claim(name));
     CountDownLatch woken = new CountDownLatch(1);
     Acquisition.Queued queued = Stores.queue(sleeper, Stores.claim(name), woken::countDown);
@@ -158,7 +160,7 @@ class TrustTest extends ServerTest {
     assertThat(woken.await(30, TimeUnit.SECONDS)).isTrue();
     // Its lid is closed, its session ends, and another has the lock.
     proxy.blackhole();
-    SessionKiller.end(Frameworks.handle(far), server.address());
+    SessionKiller.end(Frameworks.handle(far), ZooKeeperServer.address(server));
     Grant second = Stores.take(others, Stores.claim(name));
     time.jumpWall(HOUR);
     boolean granted;

@@ -6,6 +6,7 @@ import io.holdfast.lock.spi.Acquisition;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.Ticket;
 import io.holdfast.lock.tck.fault.FaultProxy;
+import io.holdfast.lock.testsupport.Claims;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.concurrent.BlockingQueue;
@@ -38,7 +39,7 @@ class WatchTest extends ServerTest {
 
   @Test
   void aForeignWriteToTheNodeBeforeItCostsAWaiterNothing() throws Exception {
-    String name = Stores.freshName();
+    String name = Claims.freshName();
     Grant first = Stores.take(holder, Stores.claim(name));
     ZooKeeperStore waiting = closeLater(Stores.open(openFramework()));
     Acquisition.Queued queued = Stores.queue(waiting, Stores.claim(name), () -> wakeUps.add(true));
@@ -58,7 +59,7 @@ class WatchTest extends ServerTest {
 
   @Test
   void aWatchThatAnotherClientOfTheSessionTookBackIsLeftAnew() throws Exception {
-    String name = Stores.freshName();
+    String name = Claims.freshName();
     Grant first = Stores.take(holder, Stores.claim(name));
     CuratorFramework shared = openFramework();
     ZooKeeperStore waiting = closeLater(Stores.open(shared));
@@ -79,7 +80,7 @@ class WatchTest extends ServerTest {
     CuratorFramework far = openFramework(proxy);
     ZooKeeperStore waiting = closeLater(Stores.open(far));
     for (int request = 1; request <= 2; request++) {
-      String name = Stores.freshName();
+      String name = Claims.freshName();
       Grant first = Stores.take(holder, Stores.claim(name));
       // The node and the line, or the look at the one before it.
       proxy.dropReply(request);

@@ -9,6 +9,7 @@ import io.holdfast.lock.tck.Timing;
 import io.holdfast.lock.tck.fault.FaultProxy;
 import io.holdfast.lock.tck.fault.Link;
 import io.holdfast.lock.tck.process.ChildProcess;
+import io.holdfast.lock.testsupport.ServerContainer;
 import java.time.Duration;
 import java.util.EnumSet;
 import java.util.List;
@@ -35,12 +36,12 @@ final class ZooKeeperFixture extends ZooKeeperAccess implements Fixture {
       LINKED_SESSION_TIMEOUT.plusSeconds(4),
       Duration.ofMillis(800));
 
-  private final ZooKeeperServer server;
+  private final ServerContainer server;
 
-  ZooKeeperFixture(ZooKeeperServer server) {
+  ZooKeeperFixture(ServerContainer server) {
     // A lease in a new session is trusted for a quarter of this, and must outlast a restart of the
     // server on a busy machine.
-    super(server.address(), ZooKeeperServer.SESSION_TIMEOUT_MAX);
+    super(ZooKeeperServer.address(server), ZooKeeperServer.SESSION_TIMEOUT_MAX);
     this.server = server;
   }
 
@@ -103,7 +104,8 @@ final class ZooKeeperFixture extends ZooKeeperAccess implements Fixture {
 
   @Override
   public ChildProcess.Entry childProcess() {
-    return new ChildProcess.Entry(ZooKeeperAccessFactory.class, List.of(server.address()));
+    return new ChildProcess.Entry(
+        ZooKeeperAccessFactory.class, List.of(ZooKeeperServer.address(server)));
   }
 
   @Override

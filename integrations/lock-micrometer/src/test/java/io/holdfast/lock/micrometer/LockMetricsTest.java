@@ -17,6 +17,7 @@ import io.holdfast.lock.Ownership;
 import io.holdfast.lock.PermitLease;
 import io.holdfast.lock.PermitsMismatchException;
 import io.holdfast.lock.SemaphoreClient;
+import io.holdfast.lock.testsupport.Await;
 import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Timer;

@@ -6,6 +6,7 @@ import io.holdfast.lock.InMemoryLocks;
 import io.holdfast.lock.InMemoryServer;
 import io.holdfast.lock.Lease;
 import io.holdfast.lock.LockClient;
+import io.holdfast.lock.testsupport.Await;
 import io.micrometer.common.KeyValue;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.observation.DefaultMeterObservationHandler;

@@ -15,6 +15,7 @@ import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.LockStoreException;
 import io.holdfast.lock.jdbc.JdbcLocks;
 import io.holdfast.lock.jdbc.SchemaMode;
+import io.holdfast.lock.testsupport.Await;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;

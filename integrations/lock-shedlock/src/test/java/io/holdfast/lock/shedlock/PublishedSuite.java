@@ -2,6 +2,7 @@ package io.holdfast.lock.shedlock;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.holdfast.lock.testsupport.Await;
 import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;

@@ -29,7 +29,7 @@ final class ScheduledApplication {
   public static void main(String[] arguments) throws Exception {
     Semaphore ends = new Semaphore(0);
     AnnotationConfigApplicationContext context = new AnnotationConfigApplicationContext();
-    context.registerBean(DataSource.class, () -> TestStore.postgresPool(arguments[0]));
+    context.registerBean(DataSource.class, () -> TestStore.pool(arguments[0], arguments[1]));
     context.registerBean(LockListener.class, Misses::new);
     context.registerBean(Semaphore.class, () -> ends);
     context.register(ScheduledApplicationsTest.Scheduling.class, Reports.class);

@@ -7,6 +7,7 @@ import io.holdfast.lock.LockClient;
 import io.holdfast.lock.LockListener;
 import io.holdfast.lock.jdbc.JdbcLocks;
 import io.holdfast.lock.jdbc.SchemaMode;
+import io.holdfast.lock.testsupport.Await;
 import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;

@@ -4,9 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.zaxxer.hikari.HikariDataSource;
 import io.holdfast.lock.LockClient;
+import io.holdfast.lock.testsupport.ChildJvm;
+import io.holdfast.lock.testsupport.Database;
 import java.io.BufferedReader;
 import java.io.BufferedWriter;
-import java.io.File;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.time.Duration;
@@ -21,7 +22,6 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.testcontainers.containers.GenericContainer;
 
 /** Two JVMs with the same scheduled task, one of which is killed while its task runs. */
 @Tag("nightly")
@@ -56,11 +56,11 @@ class TwoProcessesTest {
 
   @Test
   void aTaskRunsOnceInEachPeriodAndElsewhereOnceTheLockOfTheKilledOneIsOver() throws Exception {
-    try (GenericContainer<?> server = TestStore.postgresServer();
-        HikariDataSource pool = TestStore.postgresPool(TestStore.postgresUrl(server));
+    try (Database server = Database.postgres("-c", "synchronous_commit=off");
+        HikariDataSource pool = TestStore.pool(server.url(), server.user());
         LockClient tables = TestStore.builder(pool).build()) {
-      start(TestStore.postgresUrl(server));
-      start(TestStore.postgresUrl(server));
+      start(server.url(), server.user());
+      start(server.url(), server.user());
 
       Said run = next(Said::isRun);
       for (int period = 1; period < PERIODS; period++) {
@@ -111,16 +111,8 @@ class TwoProcessesTest {
     }
   }
 
-  private void start(String url) throws IOException {
-    Process process = new ProcessBuilder(
-            System.getProperty("java.home") + File.separator + "bin" + File.separator + "java",
-            "-Xmx128m",
-            "-XX:+UseSerialGC",
-            "-XX:TieredStopAtLevel=1",
-            "-cp",
-            System.getProperty("surefire.test.class.path", System.getProperty("java.class.path")),
-            ScheduledApplication.class.getName(),
-            url)
+  private void start(String url, String user) throws IOException {
+    Process process = ChildJvm.of(ScheduledApplication.class, url, user)
         .redirectErrorStream(true)
         .start();
     processes.add(process);

@@ -11,8 +11,8 @@
  * then {@code LockStatement}, the statements that all databases have, and the {@code Texts} of one,
  * what it spells in its own way. {@link io.holdfast.lock.jdbc.dialect.Postgres} and its like are
  * what runs otherwise there. {@code Sql} is a statement with named parameters, and sends it. Each
- * statement as it is sent is in {@code lock-jdbc/src/test/resources/io/holdfast/lock/jdbc/sent},
- * in a file for each database, which {@code SentTest} compares.
+ * statement as it is sent is in {@code lock-jdbc/src/test/resources/io/holdfast/lock/jdbc/sent}, in
+ * a file for each database, which {@code SentTest} compares.
  */
 @NullMarked
 package io.holdfast.lock.jdbc.dialect;

@@ -9,7 +9,6 @@ import io.holdfast.lock.LockLostException;
 import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.redis.FailingPool;
 import io.holdfast.lock.redis.ManyServers;
-import io.holdfast.lock.redis.RedisContainer;
 import io.holdfast.lock.redis.RedisLocks;
 import io.holdfast.lock.redis.Stored;
 import io.holdfast.lock.redis.Stores;
@@ -28,6 +27,8 @@ import io.holdfast.lock.spi.Ticket;
 import io.holdfast.lock.spi.TimeSource;
 import io.holdfast.lock.tck.fault.FaultProxy;
 import io.holdfast.lock.tck.fault.Link;
+import io.holdfast.lock.testsupport.Await;
+import io.holdfast.lock.testsupport.Claims;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -53,18 +54,18 @@ import redis.clients.jedis.RedisClient;
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class QuorumRoundsTest {
   private static final StoreSettings HURRIED =
-      new StoreSettings("hurried", Duration.ofSeconds(2), TimeSource.system(), Stores.NO_EVENTS);
+      new StoreSettings("hurried", Duration.ofSeconds(2), TimeSource.system(), Claims.NO_EVENTS);
 
   /** With time for many requests that stand one behind the other. */
   private static final StoreSettings PATIENT =
-      new StoreSettings("patient", Duration.ofSeconds(40), TimeSource.system(), Stores.NO_EVENTS);
+      new StoreSettings("patient", Duration.ofSeconds(40), TimeSource.system(), Claims.NO_EVENTS);
 
   private ManyServers servers;
   private List<RedisClient> clients;
 
   @BeforeAll
   void open() throws Exception {
-    servers = ManyServers.independent(RedisContainer.REDIS, 3);
+    servers = ManyServers.independent(3);
     clients = IntStream.range(0, 3)
         .mapToObj(i -> Stores.client(servers.address(i), 8))
         .toList();
@@ -95,12 +96,12 @@ class QuorumRoundsTest {
       long before = way.requests();
       List<Future<Grant>> grants = IntStream.range(0, threads)
           .mapToObj(i -> asking.submit(
-              () -> store.tryAcquire(Stores.claim(Stores.freshKey())).orElseThrow()))
+              () -> store.tryAcquire(Claims.claim(Claims.freshKey())).orElseThrow()))
           .toList();
-      Stores.await("all are asked", () -> way.requests() - before >= threads);
+      Await.until("all are asked", () -> way.requests() - before >= threads);
       way.heal();
       for (Future<Grant> grant : grants) {
-        grant.get(Stores.PATIENCE.toSeconds(), TimeUnit.SECONDS);
+        grant.get(Await.PATIENCE.toSeconds(), TimeUnit.SECONDS);
       }
     } finally {
       asking.shutdownNow();
@@ -110,8 +111,8 @@ class QuorumRoundsTest {
   /** It had the first server in one round, gives that back, and has it again in the next. */
   @Test
   void whatARoundGaveBackLateIsNotTakenFromALaterOne() throws Exception {
-    LockKey key = Stores.freshKey();
-    Claim claim = Stores.claim(key);
+    LockKey key = Claims.freshKey();
+    Claim claim = Claims.claim(key);
     try (LateWay way = new LateWay(servers.address(0));
         RedisClient first = Stores.client(way.address(), 8);
         LockStore store = Stores.open(
@@ -119,17 +120,17 @@ class QuorumRoundsTest {
         LockStore others = Stores.open(RedisLocks.quorum(clients), HURRIED);
         LockStore second = Stores.open(clients.get(1));
         LockStore third = Stores.open(clients.get(2))) {
-      Grant atSecond = second.tryAcquire(Stores.claim(key)).orElseThrow();
-      Grant atThird = third.tryAcquire(Stores.claim(key)).orElseThrow();
+      Grant atSecond = second.tryAcquire(Claims.claim(key)).orElseThrow();
+      Grant atThird = third.tryAcquire(Claims.claim(key)).orElseThrow();
       way.holdNext(ScriptNames.withdraw());
       assertThat(store.tryAcquire(claim)).isEmpty();
-      Stores.await("held on its way", way::isHolding);
+      Await.until("held on its way", way::isHolding);
       assertThat(second.release(atSecond, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
       // Until what was held is given up, it is not known whether the lock is taken, and tryAcquire
       // would throw; a waiter asks again.
       QuorumTicket ticket = new QuorumTicket((QuorumStore) store, claim);
       Grant[] granted = new Grant[1];
-      Stores.await("granted", () -> {
+      Await.until("granted", () -> {
         if (ticket.poll() instanceof Ticket.Granted now) {
           granted[0] = now.grant();
         }
@@ -139,24 +140,24 @@ class QuorumRoundsTest {
       assertThat(third.release(atThird, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
       long before = Stores.calls(clients.get(0), "evalsha");
       way.deliver();
-      Stores.await("arrived", () -> Stores.calls(clients.get(0), "evalsha") > before);
-      assertThat(others.tryAcquire(Stores.claim(key))).as("Unsafe: two holders").isEmpty();
+      Await.until("arrived", () -> Stores.calls(clients.get(0), "evalsha") > before);
+      assertThat(others.tryAcquire(Claims.claim(key))).as("Unsafe: two holders").isEmpty();
       assertThat(store.renew(List.of(granted[0]))).allMatch(Renewal.Renewed.class::isInstance);
       assertThat(store.verify(granted[0])).isPresent();
       store.withdraw(claim);
-      assertThat(others.tryAcquire(Stores.claim(key))).isPresent();
+      assertThat(others.tryAcquire(Claims.claim(key))).isPresent();
     }
   }
 
   @Test
   void eachServerKeepsANumberForAsLongAsIsSaid() throws Exception {
-    LockKey key = Stores.freshKey();
+    LockKey key = Claims.freshKey();
     Duration kept = Duration.ofMinutes(2);
     try (LockStore store =
         Stores.open(RedisLocks.quorum(clients).keepNumbersFor(kept), Stores.settings())) {
-      Grant held = store.tryAcquire(Stores.claim(key)).orElseThrow();
+      Grant held = store.tryAcquire(Claims.claim(key)).orElseThrow();
       assertThat(store.release(held, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
-      Stores.await(
+      Await.until(
           "free on all, and its number kept",
           () -> clients.stream()
               .mapToLong(client -> client.pttl(Stored.keyOf(key)))
@@ -175,7 +176,7 @@ class QuorumRoundsTest {
         (store, grant) ->
             assertThat(store.renew(List.of(grant))).allMatch(Renewal.Renewed.class::isInstance),
         (store, grant) -> assertThat(store.verify(grant)).isPresent(),
-        (store, grant) -> assertThat(store.extend(grant, Stores.TTL)).isPresent(),
+        (store, grant) -> assertThat(store.extend(grant, Claims.TTL)).isPresent(),
         // It may be sent twice, since the servers are slow.
         (store, grant) -> assertThat(store.release(grant, Duration.ZERO))
             .isNotEqualTo(ReleaseOutcome.ALREADY_LOST),
@@ -204,7 +205,7 @@ class QuorumRoundsTest {
         for (int i = 0; i < 100; i++) {
           acquires.add(executor.submit(() -> granted(store)));
         }
-        Stores.pause(Duration.ofMillis(500));
+        Await.pause(Duration.ofMillis(500));
         for (int i = 0; i < calls.size(); i++) {
           long beganNanos = System.nanoTime();
           calls.get(i).make(store, grants.get(i));
@@ -215,7 +216,7 @@ class QuorumRoundsTest {
         }
         ways.forEach(FaultProxy::heal);
         for (Future<?> acquire : acquires) {
-          assertThat(acquire.get(Stores.PATIENCE.toSeconds(), TimeUnit.SECONDS)).isNotNull();
+          assertThat(acquire.get(Await.PATIENCE.toSeconds(), TimeUnit.SECONDS)).isNotNull();
         }
       }
     } finally {
@@ -228,8 +229,8 @@ class QuorumRoundsTest {
   private Claim takenOnAll(LockStore store) throws Exception {
     LockKey key = granted(store).claim().key();
     String lock = Stored.keyOf(key);
-    Stores.await("on all", () -> clients.stream().allMatch(client -> client.exists(lock)));
-    return Stores.claim(key);
+    Await.until("on all", () -> clients.stream().allMatch(client -> client.exists(lock)));
+    return Claims.claim(key);
   }
 
   @Test
@@ -247,7 +248,7 @@ class QuorumRoundsTest {
       hanging.beforeEach(() -> {
         requests.incrementAndGet();
         try {
-          assertThat(hang.await(Stores.PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
+          assertThat(hang.await(Await.PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
         } catch (InterruptedException e) {
           throw new IllegalStateException(e);
         }
@@ -292,7 +293,7 @@ class QuorumRoundsTest {
   /** Of two servers one has the lease, so that the third decides, and that does not answer. */
   private void divide(LockKey key) throws Exception {
     String lock = Stored.keyOf(key);
-    Stores.await("on all", () -> clients.stream().allMatch(client -> client.exists(lock)));
+    Await.until("on all", () -> clients.stream().allMatch(client -> client.exists(lock)));
     clients.get(2).del(lock);
   }
 
@@ -316,7 +317,7 @@ class QuorumRoundsTest {
         assertThat(store.renew(List.of(other))).allMatch(Renewal.Renewed.class::isInstance);
       }
       assertThat(waiting.isDone()).as("it waits for the store timeout").isFalse();
-      assertThat(waiting.get(Stores.PATIENCE.toSeconds(), TimeUnit.SECONDS))
+      assertThat(waiting.get(Await.PATIENCE.toSeconds(), TimeUnit.SECONDS))
           .allMatch(Renewal.Unknown.class::isInstance);
       way.heal();
     } finally {
@@ -333,13 +334,13 @@ class QuorumRoundsTest {
             .storeTimeout(Duration.ofSeconds(2))
             .defaultOptions(LockOptions.renewed(Duration.ofSeconds(6)))
             .build()) {
-      LockKey key = Stores.freshKey();
+      LockKey key = Claims.freshKey();
       Lease undecided = client.get(key.name()).lock();
-      Lease other = client.get(Stores.freshKey().name()).lock();
+      Lease other = client.get(Claims.freshKey().name()).lock();
       divide(key);
       way.blackhole();
       // Both were taken at the same time, for the same TTL, and are renewed together.
-      Stores.await("one is lost", () -> !undecided.isHeld());
+      Await.until("one is lost", () -> !undecided.isHeld());
       assertThat(other.isHeld()).isTrue();
       other.verify();
       way.heal();
@@ -373,7 +374,7 @@ class QuorumRoundsTest {
   @Test
   void aListThatTakesLongWaitsForNoServerThatNeverAnswers() throws Exception {
     StoreSettings settings =
-        new StoreSettings("listing", Duration.ofSeconds(5), TimeSource.system(), Stores.NO_EVENTS);
+        new StoreSettings("listing", Duration.ofSeconds(5), TimeSource.system(), Claims.NO_EVENTS);
     List<FaultProxy> ways = new ArrayList<>();
     List<RedisClient> slow = new ArrayList<>();
     try {
@@ -386,7 +387,7 @@ class QuorumRoundsTest {
       try (LockStore store = Stores.open(RedisLocks.quorum(slow), settings)) {
         LockKey key = granted(store).claim().key();
         String lock = Stored.keyOf(key);
-        Stores.await("on all", () -> clients.stream().allMatch(client -> client.exists(lock)));
+        Await.until("on all", () -> clients.stream().allMatch(client -> client.exists(lock)));
         // Its scripts are loaded.
         assertThat(store.list(LockKind.MUTEX, key.name(), 10)).hasSize(1);
         ways.get(0).blackhole();
@@ -405,6 +406,6 @@ class QuorumRoundsTest {
   }
 
   private static Grant granted(LockStore store) throws StoreException {
-    return store.tryAcquire(Stores.claim(Stores.freshKey())).orElseThrow();
+    return store.tryAcquire(Claims.claim(Claims.freshKey())).orElseThrow();
   }
 }

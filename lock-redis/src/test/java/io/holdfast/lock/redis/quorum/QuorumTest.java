@@ -14,7 +14,6 @@ import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.LockStoreException;
 import io.holdfast.lock.redis.FailingPool;
 import io.holdfast.lock.redis.ManyServers;
-import io.holdfast.lock.redis.RedisContainer;
 import io.holdfast.lock.redis.RedisGuard;
 import io.holdfast.lock.redis.RedisLocks;
 import io.holdfast.lock.redis.Stored;
@@ -33,6 +32,8 @@ import io.holdfast.lock.spi.StoredLock;
 import io.holdfast.lock.spi.TimeSource;
 import io.holdfast.lock.tck.fault.FaultProxy;
 import io.holdfast.lock.tck.fault.Link;
+import io.holdfast.lock.testsupport.Await;
+import io.holdfast.lock.testsupport.Claims;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -71,7 +72,7 @@ class QuorumTest {
 
   @BeforeAll
   void open() throws Exception {
-    servers = ManyServers.independent(RedisContainer.REDIS, SERVERS);
+    servers = ManyServers.independent(SERVERS);
     clients = IntStream.range(0, SERVERS)
         .mapToObj(i -> Stores.client(servers.address(i), 30))
         .toList();
@@ -112,7 +113,7 @@ class QuorumTest {
     try (LockClient client = RedisLocks.quorum(clients).prefix(prefix).build()) {
       // Its deletion is not awaited by the build.
       for (RedisClient server : clients) {
-        Stores.await("the key is deleted", () -> server.keys(prefix + ":*").isEmpty());
+        Await.until("the key is deleted", () -> server.keys(prefix + ":*").isEmpty());
       }
       client.get("x").lock().close();
     }
@@ -128,12 +129,12 @@ class QuorumTest {
             .defaultOptions(LockOptions.renewed(Duration.ofSeconds(30)))
             .build();
         LockClient ofOneServer = RedisLocks.builder(clients.get(1)).build()) {
-      String name = Stores.freshKey().name();
+      String name = Claims.freshKey().name();
       client.get(name).lock().close(); // Connections are there, and scripts loaded.
       servers.kill(0);
       Lease left = ofOneServer.get(name).lock();
       Future<?> released = executor.submit(() -> {
-        Stores.pause(Duration.ofSeconds(1));
+        Await.pause(Duration.ofSeconds(1));
         left.close();
         return null;
       });
@@ -161,12 +162,12 @@ class QuorumTest {
         ways.add(way);
         slow.add(Stores.client(new HostAndPort(way.host(), way.port()), 8));
       }
-      String name = Stores.freshKey().name();
+      String name = Claims.freshKey().name();
       Lease one = ofOneServer.get(name).lock();
       Lease another = ofAnother.get(name).lock();
       try (LockClient client =
           RedisLocks.quorum(slow).storeTimeout(Duration.ofSeconds(8)).build()) {
-        client.get(Stores.freshKey().name()).lock().close(); // Connections and scripts are there.
+        client.get(Claims.freshKey().name()).lock().close(); // Connections and scripts are there.
         ways.forEach(way -> way.delay(Link.Direction.REPLIES, Duration.ofMillis(300)));
         assertThat(client.get(name).tryLock()).isEmpty();
         ways.forEach(FaultProxy::heal);
@@ -183,13 +184,13 @@ class QuorumTest {
   void oneOfThreeThatIsKilledIsBorne() throws Exception {
     try (LockClient first = builder().build();
         LockClient second = builder().build()) {
-      String name = Stores.freshKey().name();
+      String name = Claims.freshKey().name();
       Lease held = first.get(name).lock();
       servers.kill(0);
       held.verify();
       assertThat(second.get(name).tryLock()).isEmpty();
       // Renewed more than once without it.
-      Stores.pause(Duration.ofSeconds(16));
+      Await.pause(Duration.ofSeconds(16));
       assertThat(held.isHeld()).isTrue();
       held.close();
       Lease next = second.get(name).lock();
@@ -206,24 +207,24 @@ class QuorumTest {
   @Test
   void twoOfThreeThatAreKilledAreAFailureAndNeitherALeaseNorBusy() throws Exception {
     try (LockClient locks = builder().build()) {
-      String name = Stores.freshKey().name();
+      String name = Claims.freshKey().name();
       Lease held = locks.get(name).lock();
       servers.kill(0);
       servers.kill(2);
       assertThatExceptionOfType(LockStoreException.class)
-          .isThrownBy(() -> locks.get(Stores.freshKey().name()).tryLock())
+          .isThrownBy(() -> locks.get(Claims.freshKey().name()).tryLock())
           .withMessageContaining("of 3 servers answered");
       assertThatExceptionOfType(LockStoreException.class)
-          .isThrownBy(() -> locks.get(Stores.freshKey().name()).tryLock(Duration.ofSeconds(10)))
+          .isThrownBy(() -> locks.get(Claims.freshKey().name()).tryLock(Duration.ofSeconds(10)))
           .withMessageContaining("of 3 servers answered");
       assertThatExceptionOfType(LockStoreException.class).isThrownBy(held::verify);
       assertThatExceptionOfType(LockStoreException.class)
           .isThrownBy(() -> RedisLocks.quorum(clients).build().close())
           .withMessageContaining("of 3 servers answered");
-      Stores.await("lost", () -> !held.isHeld());
+      Await.until("lost", () -> !held.isHeld());
       assertThatExceptionOfType(LockLostException.class).isThrownBy(held::close);
       servers.restart(0);
-      Stores.await("usable again", () -> acquires(locks.get(name), held.token()));
+      Await.until("usable again", () -> acquires(locks.get(name), held.token()));
     }
   }
 
@@ -242,7 +243,7 @@ class QuorumTest {
 
   @Test
   void numbersRiseWhicheverMajorityGivesThem() throws Exception {
-    LockKey key = Stores.freshKey();
+    LockKey key = Claims.freshKey();
     String stored = Stored.keyOf(key);
     try (QuorumStore store = store()) {
       // As if the clock of one were an hour ahead.
@@ -252,7 +253,7 @@ class QuorumTest {
       long last = 0;
       for (int away : new int[] {1, 0, 2}) {
         servers.kill(away);
-        Grant grant = store.tryAcquire(Stores.claim(key)).orElseThrow();
+        Grant grant = store.tryAcquire(Claims.claim(key)).orElseThrow();
         assertThat(grant.number()).isGreaterThan(last).isGreaterThan(ahead);
         last = grant.number();
         for (int i = 0; i < SERVERS; i++) {
@@ -270,15 +271,15 @@ class QuorumTest {
   @Tag("each-jedis")
   @Test
   void aMinorityIsGivenBack() throws Exception {
-    LockKey key = Stores.freshKey();
+    LockKey key = Claims.freshKey();
     String lock = Stored.keyOf(key);
     try (QuorumStore store = store()) {
-      Grant held = store.tryAcquire(Stores.claim(key)).orElseThrow();
-      Stores.await("on all", () -> clients.stream().allMatch(client -> client.exists(lock)));
+      Grant held = store.tryAcquire(Claims.claim(key)).orElseThrow();
+      Await.until("on all", () -> clients.stream().allMatch(client -> client.exists(lock)));
       clients.get(1).del(lock);
       // The only one that is free gives its key, and has it back.
-      assertThat(store.tryAcquire(Stores.claim(key))).isEmpty();
-      Stores.await("given back", () -> !Stored.isTaken(clients.get(1), lock));
+      assertThat(store.tryAcquire(Claims.claim(key))).isEmpty();
+      Await.until("given back", () -> !Stored.isTaken(clients.get(1), lock));
       assertThat(store.renew(List.of(held))).allMatch(Renewal.Renewed.class::isInstance);
       assertThat(store.verify(held)).isPresent();
       assertThat(store.inspect(key).orElseThrow().number()).isEqualTo(held.number());
@@ -292,12 +293,12 @@ class QuorumTest {
 
   @Test
   void aLeaseIsExtendedOnceAMajorityHasExtendedIt() throws Exception {
-    LockKey key = Stores.freshKey();
+    LockKey key = Claims.freshKey();
     String lock = Stored.keyOf(key);
-    Duration longer = Stores.TTL.multipliedBy(4);
+    Duration longer = Claims.TTL.multipliedBy(4);
     try (QuorumStore store = store()) {
-      Grant held = store.tryAcquire(Stores.claim(key)).orElseThrow();
-      Stores.await("on all", () -> clients.stream().allMatch(client -> client.exists(lock)));
+      Grant held = store.tryAcquire(Claims.claim(key)).orElseThrow();
+      Await.until("on all", () -> clients.stream().allMatch(client -> client.exists(lock)));
       // The time is a majority's, so one that has it for longer counts no more than the others.
       Stored.setLeft(clients.get(0), lock, longer.multipliedBy(2));
       Duration extended = store.extend(held, longer).orElseThrow();
@@ -305,9 +306,9 @@ class QuorumTest {
           .isBetween(QuorumGrant.lessDrift(longer), QuorumGrant.lessDrift(longer.plusSeconds(1)));
       assertThat(store.verify(held).orElseThrow())
           .isBetween(longer.minusSeconds(10), QuorumGrant.lessDrift(longer));
-      assertThat(store.extend(held, Stores.TTL).orElseThrow())
+      assertThat(store.extend(held, Claims.TTL).orElseThrow())
           .as("never shorter")
-          .isGreaterThan(Stores.TTL.multipliedBy(3));
+          .isGreaterThan(Claims.TTL.multipliedBy(3));
 
       clients.get(0).del(lock);
       assertThat(store.extend(held, longer)).as("by two of three").isPresent();
@@ -321,12 +322,12 @@ class QuorumTest {
   @Test
   void anExtensionThatTooFewAnswerIsAFailure() throws Exception {
     try (QuorumStore store = store()) {
-      Grant held = store.tryAcquire(Stores.claim(Stores.freshKey())).orElseThrow();
+      Grant held = store.tryAcquire(Claims.claim(Claims.freshKey())).orElseThrow();
       servers.kill(0);
-      assertThat(store.extend(held, Stores.TTL)).isPresent();
+      assertThat(store.extend(held, Claims.TTL)).isPresent();
       servers.kill(1);
       assertThatExceptionOfType(StoreException.class)
-          .isThrownBy(() -> store.extend(held, Stores.TTL))
+          .isThrownBy(() -> store.extend(held, Claims.TTL))
           .withMessageContaining("1 of 3 servers answered");
       assertThatExceptionOfType(StoreException.class)
           .isThrownBy(() -> store.list(LockKind.MUTEX, "", 1))
@@ -336,21 +337,21 @@ class QuorumTest {
 
   @Test
   void whatAMajorityShowsIsListed() throws Exception {
-    String fresh = Stores.freshKey().name() + "/{*}";
+    String fresh = Claims.freshKey().name() + "/{*}";
     try (QuorumStore store = store()) {
       Instant before = Instant.now();
       Map<String, Grant> held = new HashMap<>();
       for (int i = 0; i < 1_200; i++) {
-        Claim claim = Stores.claim(Stores.key(fresh + i), Stores.LONG_TTL);
+        Claim claim = Claims.claim(Claims.key(fresh + i), Stores.LONG_TTL);
         Grant grant = store.tryAcquire(claim).orElseThrow();
         held.put(grant.claim().key().name(), grant);
       }
       Grant kept = held.get(fresh + 7);
-      assertThat(store.release(kept, Stores.TTL)).isEqualTo(ReleaseOutcome.RELEASED);
+      assertThat(store.release(kept, Claims.TTL)).isEqualTo(ReleaseOutcome.RELEASED);
       Grant byOne = held.remove(fresh + 8);
       Grant byTwo = held.get(fresh + 9);
       String lockOfOne = Stored.keyOf(byOne.claim().key());
-      Stores.await("on all", () -> clients.stream().allMatch(client -> client.exists(lockOfOne)));
+      Await.until("on all", () -> clients.stream().allMatch(client -> client.exists(lockOfOne)));
       clients.get(0).del(lockOfOne);
       clients.get(1).del(lockOfOne);
       clients.get(0).del(Stored.keyOf(byTwo.claim().key()));
@@ -380,10 +381,10 @@ class QuorumTest {
 
   @Test
   void aListDoesNotWaitForAServerThatIsAway() throws Exception {
-    String fresh = Stores.freshKey().name();
+    String fresh = Claims.freshKey().name();
     try (QuorumStore store = store()) {
       for (int i = 0; i < 50; i++) {
-        assertThat(store.tryAcquire(Stores.claim(Stores.key(fresh + i), Stores.LONG_TTL)))
+        assertThat(store.tryAcquire(Claims.claim(Claims.key(fresh + i), Stores.LONG_TTL)))
             .isPresent();
       }
       servers.kill(0);
@@ -406,7 +407,7 @@ class QuorumTest {
   /** The lock is on two servers, and one of those is always later than the others. */
   @Test
   void aServerThatIsOnlyLateIsHeardIfItsAnswerDecides() throws Exception {
-    LockKey key = Stores.freshKey();
+    LockKey key = Claims.freshKey();
     String lock = Stored.keyOf(key);
     try (QuorumStore store = store();
         FaultProxy way =
@@ -414,8 +415,8 @@ class QuorumTest {
         RedisClient late = Stores.client(new HostAndPort(way.host(), way.port()), 8);
         QuorumStore asking = (QuorumStore) Stores.open(
             RedisLocks.quorum(List.of(clients.get(0), late, clients.get(2))), Stores.settings())) {
-      Grant held = store.tryAcquire(Stores.claim(key)).orElseThrow();
-      Stores.await("on all", () -> clients.stream().allMatch(client -> client.exists(lock)));
+      Grant held = store.tryAcquire(Claims.claim(key)).orElseThrow();
+      Await.until("on all", () -> clients.stream().allMatch(client -> client.exists(lock)));
       clients.get(0).del(lock);
       way.delay(Link.Direction.REPLIES, Duration.ofMillis(300));
       assertThat(asking.list(LockKind.MUTEX, key.name(), 10)).hasSize(1);
@@ -426,14 +427,14 @@ class QuorumTest {
 
   @Test
   void whatMayBeTakenForAllThatIsKnownIsNeitherListedNorLeftOut() throws Exception {
-    LockKey key = Stores.freshKey();
+    LockKey key = Claims.freshKey();
     String lock = Stored.keyOf(key);
     StoreSettings hurried =
-        new StoreSettings("hurried", Duration.ofSeconds(2), TimeSource.system(), Stores.NO_EVENTS);
+        new StoreSettings("hurried", Duration.ofSeconds(2), TimeSource.system(), Claims.NO_EVENTS);
     try (QuorumStore store = store();
         QuorumStore asking = (QuorumStore) Stores.open(RedisLocks.quorum(clients), hurried)) {
-      assertThat(store.tryAcquire(Stores.claim(key))).isPresent();
-      Stores.await("on all", () -> clients.stream().allMatch(client -> client.exists(lock)));
+      assertThat(store.tryAcquire(Claims.claim(key))).isPresent();
+      Await.until("on all", () -> clients.stream().allMatch(client -> client.exists(lock)));
       clients.get(1).del(lock);
       servers.kill(0);
       assertThatExceptionOfType(StoreException.class)
@@ -444,9 +445,9 @@ class QuorumTest {
 
   @Test
   void aTicketThatWasGrantedClosesWithoutGivingBack() throws Exception {
-    LockKey key = Stores.freshKey();
+    LockKey key = Claims.freshKey();
     try (QuorumStore store = store()) {
-      Grant held = store.tryAcquire(Stores.claim(key)).orElseThrow();
+      Grant held = store.tryAcquire(Claims.claim(key)).orElseThrow();
       Stores.Waiter waiter = Stores.Waiter.join(store, key);
       assertThat(store.release(held, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
       Grant granted = waiter.awaitGrant();
@@ -473,14 +474,14 @@ class QuorumTest {
 
   @Test
   void aServerThatHangsDelaysNobody() throws Exception {
-    LockKey key = Stores.freshKey();
+    LockKey key = Claims.freshKey();
     try (QuorumStore store = store()) {
       servers.pause(1);
       try {
         long last = 0;
         long beganNanos = System.nanoTime();
         for (int i = 0; i < 20; i++) {
-          Claim claim = Stores.claim(key);
+          Claim claim = Claims.claim(key);
           Grant grant = store.tryAcquire(claim).orElseThrow();
           assertThat(grant.number()).isGreaterThan(last);
           last = grant.number();
@@ -499,7 +500,7 @@ class QuorumTest {
   @Test
   @Timeout(180)
   void contendersNeverOverlapThoughAServerIsKilledAndComesBack() throws Exception {
-    String name = Stores.freshKey().name();
+    String name = Claims.freshKey().name();
     AtomicInteger inside = new AtomicInteger();
     AtomicInteger turns = new AtomicInteger();
     AtomicLong lastToken = new AtomicLong();
@@ -524,9 +525,9 @@ class QuorumTest {
         return null;
       }));
     }
-    Stores.await("some turns", CONTENTION_MAX, () -> turns.get() > 10);
+    Await.until("some turns", CONTENTION_MAX, () -> turns.get() > 10);
     servers.kill(1);
-    Stores.await("turns without it", CONTENTION_MAX, () -> turns.get() > 30);
+    Await.until("turns without it", CONTENTION_MAX, () -> turns.get() > 30);
     servers.restart(1);
     for (Future<?> contender : contenders) {
       assertThat(contender.get(50, TimeUnit.SECONDS)).isNull();
@@ -536,11 +537,11 @@ class QuorumTest {
 
   @Test
   void aServerThatFailsAfterItGaveItsKeyIsBorneIfTheOthersAreAMajority() throws Exception {
-    LockKey key = Stores.freshKey();
+    LockKey key = Claims.freshKey();
     String lock = Stored.keyOf(key);
     // Until the first server has failed, somebody else has the key of the third.
     try (LockStore another = Stores.open(clients.get(2))) {
-      assertThat(another.tryAcquire(Stores.claim(key))).isPresent();
+      assertThat(another.tryAcquire(Claims.claim(key))).isPresent();
     }
     AtomicInteger requests = new AtomicInteger();
     try (FailingPool failing = new FailingPool(servers.address(0));
@@ -558,7 +559,7 @@ class QuorumTest {
           throw new JedisConnectionException("Killed after the first request");
         }
       });
-      Grant grant = store.tryAcquire(Stores.claim(key)).orElseThrow();
+      Grant grant = store.tryAcquire(Claims.claim(key)).orElseThrow();
       assertThat(requests).hasValueGreaterThan(1);
       assertThat(store.verify(grant)).isPresent();
       assertThat(clients.get(2).exists(lock)).isTrue();
@@ -568,7 +569,7 @@ class QuorumTest {
   @Test
   void thereIsNoGuard() throws Exception {
     try (LockClient locks = builder().build();
-        Lease lease = locks.get(Stores.freshKey().name()).lock()) {
+        Lease lease = locks.get(Claims.freshKey().name()).lock()) {
       assertThatIllegalArgumentException()
           .isThrownBy(() -> RedisGuard.of(lease).set("key", "value"))
           .withMessageContaining("quorum")

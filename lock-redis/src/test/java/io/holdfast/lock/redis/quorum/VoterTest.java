@@ -8,6 +8,8 @@ import io.holdfast.lock.redis.quorum.Voter.Lane;
 import io.holdfast.lock.redis.server.Server;
 import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.StoreException;
+import io.holdfast.lock.testsupport.Await;
+import io.holdfast.lock.testsupport.Claims;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
@@ -20,7 +22,7 @@ import org.junit.jupiter.api.Test;
 
 /** Questions to one server of a quorum, by a JVM that may start no more threads; no server. */
 class VoterTest {
-  private final Claim claim = Stores.claim(Stores.freshKey());
+  private final Claim claim = Claims.claim(Claims.freshKey());
   private final AtomicInteger asked = new AtomicInteger();
   private final Voter voter = voter(2);
 
@@ -65,7 +67,7 @@ class VoterTest {
 
   private static void assertRefused(CompletableFuture<?> answer) {
     assertThat(answer)
-        .failsWithin(Stores.PATIENCE)
+        .failsWithin(Await.PATIENCE)
         .withThrowableOfType(ExecutionException.class)
         .havingCause()
         .asInstanceOf(type(StoreException.class))
@@ -81,7 +83,7 @@ class VoterTest {
     assertRefused(ask());
     assertThat(asked).hasValue(0);
     noMoreThreads = false;
-    assertThat(ask()).succeedsWithin(Stores.PATIENCE).isEqualTo(1);
+    assertThat(ask()).succeedsWithin(Await.PATIENCE).isEqualTo(1);
   }
 
   @Test
@@ -96,7 +98,7 @@ class VoterTest {
     noMoreThreads = true;
     assertRefused(ask(queueing));
     noMoreThreads = false;
-    assertThat(ask(queueing)).succeedsWithin(Stores.PATIENCE).isEqualTo(1);
+    assertThat(ask(queueing)).succeedsWithin(Await.PATIENCE).isEqualTo(1);
     queueing.close(Server.deadlineAfter(Stores.STORE_TIMEOUT));
   }
 
@@ -113,17 +115,17 @@ class VoterTest {
     CompletableFuture<Integer> third = ask();
     noMoreThreads = true;
     ends.countDown();
-    assertThat(first).succeedsWithin(Stores.PATIENCE).isEqualTo(true);
+    assertThat(first).succeedsWithin(Await.PATIENCE).isEqualTo(true);
     assertRefused(second);
     assertRefused(third);
     assertThat(asked).hasValue(0);
     noMoreThreads = false;
-    assertThat(ask()).succeedsWithin(Stores.PATIENCE).isEqualTo(1);
+    assertThat(ask()).succeedsWithin(Await.PATIENCE).isEqualTo(1);
   }
 
   private static boolean awaited(CountDownLatch latch) {
     try {
-      return latch.await(Stores.PATIENCE.toSeconds(), TimeUnit.SECONDS);
+      return latch.await(Await.PATIENCE.toSeconds(), TimeUnit.SECONDS);
     } catch (InterruptedException e) {
       throw new IllegalStateException(e);
     }

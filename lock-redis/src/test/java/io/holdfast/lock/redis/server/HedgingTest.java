@@ -3,9 +3,9 @@ package io.holdfast.lock.redis.server;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.holdfast.lock.redis.Stores;
 import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.TimeSource;
+import io.holdfast.lock.testsupport.Await;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
@@ -44,11 +44,11 @@ class HedgingTest {
   @BeforeEach
   void sendTwice() throws Exception {
     server = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
-    server.setSoTimeout((int) Stores.PATIENCE.toMillis());
+    server.setSoTimeout((int) Await.PATIENCE.toMillis());
     pool = new ConnectionPool(new PlainConnections(server));
     hedging = new Hedging(pool, Duration.ofSeconds(3), "hedging-test");
     first = pool.getResource();
-    Deadline deadline = Deadline.after(Stores.PATIENCE, TimeSource.system());
+    Deadline deadline = Deadline.after(Await.PATIENCE, TimeSource.system());
     answered = thread.submit(() -> {
       sender.set(Thread.currentThread());
       return hedging.run(first, deadline, List.of(new Call(Script.CHECK, "{check}")));
@@ -83,13 +83,13 @@ class HedgingTest {
   private void answerFirst(String reply) throws Exception {
     answer(request, reply);
     // A thread that reads from a socket is in another state.
-    Stores.await(
+    Await.until(
         "the sender waits for the copy",
         () -> sender.get().getState() == Thread.State.TIMED_WAITING);
   }
 
   private Hedging.Answered answered() throws Exception {
-    return answered.get(Stores.PATIENCE.toSeconds(), TimeUnit.SECONDS);
+    return answered.get(Await.PATIENCE.toSeconds(), TimeUnit.SECONDS);
   }
 
   @Test

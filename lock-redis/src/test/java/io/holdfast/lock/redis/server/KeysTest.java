@@ -3,8 +3,8 @@ package io.holdfast.lock.redis.server;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
-import io.holdfast.lock.redis.Stores;
 import io.holdfast.lock.spi.LockKind;
+import io.holdfast.lock.testsupport.Claims;
 import java.time.Duration;
 import java.util.List;
 import java.util.Set;
@@ -36,7 +36,7 @@ class KeysTest {
   @Test
   void differentNamesNeverShareAKey() {
     Set<String> keys = NAMES.stream()
-        .map(name -> Keys.of("holdfast", Stores.key(name)))
+        .map(name -> Keys.of("holdfast", Claims.key(name)))
         .collect(Collectors.toSet());
     assertThat(keys).hasSize(NAMES.size());
   }
@@ -44,7 +44,7 @@ class KeysTest {
   @Test
   void theKeyOfALockIsInTheSlotOfItsEscapedName() {
     for (String name : NAMES) {
-      assertThat(JedisClusterCRC16.getSlot(Keys.of("a:b", Stores.key(name))))
+      assertThat(JedisClusterCRC16.getSlot(Keys.of("a:b", Claims.key(name))))
           .as("slot of %s", name)
           .isEqualTo(JedisClusterCRC16.getSlot("{" + Keys.escaped(name) + "}"));
     }
@@ -53,8 +53,8 @@ class KeysTest {
   @Test
   void aKeyIsReadAsTheNameThatItWasWrittenFor() {
     for (String name : NAMES) {
-      String key = Keys.of("a:b", Stores.key(name));
-      assertThat(Keys.parse("a:b", LockKind.MUTEX, key)).contains(Stores.key(name));
+      String key = Keys.of("a:b", Claims.key(name));
+      assertThat(Keys.parse("a:b", LockKind.MUTEX, key)).contains(Claims.key(name));
     }
   }
 
@@ -76,7 +76,7 @@ class KeysTest {
 
   @Test
   void aPlainNameIsTheHashTag() {
-    assertThat(Keys.of("holdfast", Stores.key("orders/42"))).isEqualTo("holdfast:m:{orders/42}");
+    assertThat(Keys.of("holdfast", Claims.key("orders/42"))).isEqualTo("holdfast:m:{orders/42}");
   }
 
   @ParameterizedTest

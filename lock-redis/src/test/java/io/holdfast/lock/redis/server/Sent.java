@@ -2,7 +2,7 @@ package io.holdfast.lock.redis.server;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.holdfast.lock.redis.Stores;
+import io.holdfast.lock.testsupport.Await;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
@@ -53,7 +53,7 @@ final class Sent implements AutoCloseable {
   Sent(HostAndPort server, UnifiedJedis redis) throws IOException {
     this.redis = redis;
     socket = new Socket(server.getHost(), server.getPort());
-    socket.setSoTimeout((int) Stores.PATIENCE.toMillis());
+    socket.setSoTimeout((int) Await.PATIENCE.toMillis());
     monitor = new BufferedReader(
         new InputStreamReader(socket.getInputStream(), StandardCharsets.ISO_8859_1));
     socket.getOutputStream().write("MONITOR\r\n".getBytes(StandardCharsets.US_ASCII));

@@ -6,7 +6,6 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import io.holdfast.lock.Lease;
 import io.holdfast.lock.LockClient;
 import io.holdfast.lock.LockOptions;
-import io.holdfast.lock.redis.RedisContainer;
 import io.holdfast.lock.redis.RedisGuard;
 import io.holdfast.lock.redis.RedisLocks;
 import io.holdfast.lock.redis.Stored;
@@ -20,6 +19,11 @@ import io.holdfast.lock.spi.LockStore;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoreSettings;
 import io.holdfast.lock.spi.Ticket;
+import io.holdfast.lock.testsupport.Await;
+import io.holdfast.lock.testsupport.Claims;
+import io.holdfast.lock.testsupport.Image;
+import io.holdfast.lock.testsupport.ServerContainer;
+import io.holdfast.lock.testsupport.StandingTime;
 import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -43,7 +47,7 @@ class SentTest {
   private static final String HOLDER = "a".repeat(32);
   private static final String WAITER = "b".repeat(32);
   private static final String OTHER = "c".repeat(32);
-  private static final LockKey KEY = Stores.key("orders");
+  private static final LockKey KEY = Claims.key("orders");
 
   private static final String CALLERS = "return redis.call('SET', KEYS[1], ARGV[1])";
 
@@ -67,15 +71,15 @@ class SentTest {
   @Test
   void eachCallSendsWhatTheFileHas() throws Exception {
     // A server of its own, to which nobody else sends anything.
-    try (RedisContainer server = RedisContainer.start(RedisContainer.REDIS);
-        RedisClient redis = Stores.client(server.address(), 4);
-        Sent sent = new Sent(server.address(), redis)) {
+    try (ServerContainer server = ServerContainer.start(Image.REDIS);
+        RedisClient redis = Stores.client(Stores.address(server), 4);
+        Sent sent = new Sent(Stores.address(server), redis)) {
       sent.scripts(SCRIPTS);
       sent.name(HOLDER, "<holder>");
       sent.name(WAITER, "<waiter>");
       sent.name(OTHER, "<other>");
       StoreSettings settings =
-          new StoreSettings("test", STORE_TIMEOUT, new StandingTime(), Stores.NO_EVENTS);
+          new StoreSettings("test", STORE_TIMEOUT, new StandingTime(), Claims.NO_EVENTS);
       try (LockStore store =
           sent.by("build()", () -> Stores.open(RedisLocks.builder(redis), settings))) {
         holding(sent, store);
@@ -88,7 +92,7 @@ class SentTest {
         sent.by(
             "tryLock() that waits for a replica, which is not there",
             () -> assertThatExceptionOfType(StoreException.class)
-                .isThrownBy(() -> store.tryAcquire(claim(Stores.key("copied"), HOLDER))));
+                .isThrownBy(() -> store.tryAcquire(claim(Claims.key("copied"), HOLDER))));
       }
       sent.check();
     }
@@ -99,7 +103,7 @@ class SentTest {
     sent.by("tryLock() of a lock that is taken", () -> store.tryAcquire(claim(KEY, OTHER)));
     sent.by("close() of a lock that nobody waits for", () -> store.release(first, Duration.ZERO));
     Grant grant = sent.by("tryLock() of a lock that is free", () -> take(store, HOLDER));
-    Grant second = store.tryAcquire(claim(Stores.key("stock"), OTHER)).orElseThrow();
+    Grant second = store.tryAcquire(claim(Claims.key("stock"), OTHER)).orElseThrow();
     sent.by("Renewal of a lease", () -> store.renew(List.of(grant)));
     sent.by("Renewal of two leases", () -> store.renew(List.of(grant, second)));
     sent.by("extend()", () -> store.extend(grant, LONGER));
@@ -115,14 +119,13 @@ class SentTest {
   }
 
   private static void line(Sent sent, LockStore store) throws Exception {
-    LockKey key = Stores.key("line");
+    LockKey key = Claims.key("line");
     Grant grant = store.tryAcquire(claim(key, HOLDER)).orElseThrow();
     Semaphore woken = new Semaphore(0);
     Ticket waiter = sent.by("lock() of a lock that is taken: joins the line, and listens", () -> {
       Ticket joined = join(store, claim(key, WAITER), woken);
       // Woken once it hears.
-      assertThat(woken.tryAcquire(Stores.PATIENCE.toSeconds(), TimeUnit.SECONDS))
-          .isTrue();
+      assertThat(woken.tryAcquire(Await.PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
       return joined;
     });
     sent.by("A waiter's poll", waiter::poll);
@@ -145,7 +148,7 @@ class SentTest {
   }
 
   private static void unusual(Sent sent, LockStore store, RedisClient redis) throws Exception {
-    LockKey key = Stores.key("unusual");
+    LockKey key = Claims.key("unusual");
     Claim claim = claim(key, HOLDER);
     Grant lapsed = store.tryAcquire(claim).orElseThrow();
     Stored.lapse(redis, Stored.keyOf(key));

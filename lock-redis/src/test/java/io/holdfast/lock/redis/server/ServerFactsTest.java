@@ -2,9 +2,10 @@ package io.holdfast.lock.redis.server;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.holdfast.lock.redis.RedisContainer;
 import io.holdfast.lock.redis.Stores;
 import io.holdfast.lock.spi.StoreException;
+import io.holdfast.lock.testsupport.Image;
+import io.holdfast.lock.testsupport.ServerContainer;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -18,16 +19,17 @@ class ServerFactsTest {
 
   @ParameterizedTest
   @CsvSource({
-    RedisContainer.REDIS + ", no, 0",
-    RedisContainer.REDIS + ", yes, 1",
-    RedisContainer.VALKEY + ", no, 0",
-    RedisContainer.VALKEY + ", yes, 1",
+    "Redis, no, 0",
+    "Redis, yes, 1",
+    "Valkey, no, 0",
+    "Valkey, yes, 1",
   })
-  void itTellsWhetherItHasAnAppendOnlyFile(String image, String appendOnly, String told)
+  void itTellsWhetherItHasAnAppendOnlyFile(String server, String appendOnly, String told)
       throws StoreException {
-    try (RedisContainer server =
-            RedisContainer.start(image, "--save", "", "--appendonly", appendOnly);
-        RedisClient client = Stores.client(server.address(), 2)) {
+    Image image = server.equals("Redis") ? Image.REDIS : Image.VALKEY;
+    try (ServerContainer started =
+            ServerContainer.start(image, "--save", "", "--appendonly", appendOnly);
+        RedisClient client = Stores.client(Stores.address(started), 2)) {
       assertThat(ask(client).appendOnly()).isEqualTo(told);
       assertThat(ask(client).findProblem()).isEmpty();
     }
@@ -39,7 +41,7 @@ class ServerFactsTest {
       Stores.allow(admin, "uninformed", "");
     }
     try (RedisClient client = RedisClient.builder()
-        .hostAndPort(Stores.Shared.SERVER.address())
+        .hostAndPort(Stores.sharedServer())
         .clientConfig(DefaultJedisClientConfig.builder()
             .user("uninformed")
             .password("secret")

@@ -2,9 +2,9 @@ package io.holdfast.lock.redis.server;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.holdfast.lock.redis.Stores;
 import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.TimeSource;
+import io.holdfast.lock.testsupport.Await;
 import java.time.Duration;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Test;
 /** The callers and the thread of a refresh while Jedis takes its time. */
 class TopologyRefreshTest {
   private static final String THREAD = "refresh-of-a-slow-cluster";
-  private static final Duration LONG = Stores.PATIENCE;
+  private static final Duration LONG = Await.PATIENCE;
 
   private final MovableTime time = new MovableTime();
   private final AtomicInteger begun = new AtomicInteger();
@@ -35,7 +35,7 @@ class TopologyRefreshTest {
   void noThreadIsLeft() throws Exception {
     answer.countDown();
     refresh.close();
-    Stores.await("its thread ends", () -> threads() == 0);
+    Await.until("its thread ends", () -> threads() == 0);
   }
 
   private static long threads() {
@@ -54,7 +54,7 @@ class TopologyRefreshTest {
       assertThat(await(Duration.ofMillis(10))).isFalse();
       time.advance(Duration.ofMillis(100));
     }
-    Stores.await("it has begun", () -> begun.get() > 0);
+    Await.until("it has begun", () -> begun.get() > 0);
     assertThat(begun).hasValue(1);
     assertThat(threads()).isEqualTo(1);
     answer.countDown();
@@ -114,7 +114,7 @@ class TopologyRefreshTest {
   void afterTheCloseNoneBeginsAndOneThatWaitsIsInterrupted() throws Exception {
     assertThat(await(Duration.ofMillis(10))).isFalse();
     refresh.close();
-    Stores.await("interrupted", () -> interrupted.get() == 1);
+    Await.until("interrupted", () -> interrupted.get() == 1);
     time.advance(Duration.ofSeconds(1));
     assertThat(await(LONG)).isTrue();
     assertThat(begun).hasValue(1);

@@ -6,6 +6,7 @@ import static org.assertj.core.api.InstanceOfAssertFactories.type;
 import io.holdfast.lock.redis.Stores;
 import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.StoreException;
+import io.holdfast.lock.testsupport.Claims;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.commons.pool2.BasePooledObjectFactory;
@@ -57,7 +58,7 @@ class UnreachableTest {
       pool.setTestOnBorrow(true); // So that renewals use a connection of our own.
       Reported primaries = new Reported(pool);
       try (Server server = new Server(primaries, Stores.STORE_TIMEOUT, "unreachable-test")) {
-        Call call = Call.renew("holdfast", Stores.freshKey(), "owner", Stores.TTL);
+        Call call = Call.renew("holdfast", Claims.freshKey(), "owner", Claims.TTL);
         assertThat(server.renew(List.of(call)))
             .singleElement()
             .asInstanceOf(type(StoreException.class))

@@ -13,6 +13,8 @@ import io.holdfast.lock.spi.LockStore;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.TimeSource;
 import io.holdfast.lock.tck.Rule;
+import io.holdfast.lock.testsupport.Await;
+import io.holdfast.lock.testsupport.Claims;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
@@ -57,7 +59,7 @@ class InboxTest {
           .satisfies(e -> assertThat(e.mayHaveHappened()).isTrue());
       noMoreThreads.set(false);
       inbox.listen();
-      assertThat(started.await(Stores.PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
+      assertThat(started.await(Await.PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
     }
   }
 
@@ -73,7 +75,7 @@ class InboxTest {
         Inbox inbox =
             new Inbox(none, TimeSource.system(), Stores.STORE_TIMEOUT, "holdfast", Thread::new)) {
       for (int waiters = 1; waiters <= 1_000; waiters++) {
-        Claim claim = Stores.claim(Stores.freshKey());
+        Claim claim = Claims.claim(Claims.freshKey());
         inbox.expect(claim.ownerId(), new QueueTicket((RedisStore) store, claim, () -> {}));
         assertThat(inbox.recheckAfter())
             .isEqualTo(waiters <= 300 ? Inbox.RECHECK_AFTER_MIN : Duration.ofMillis(5L * waiters));
@@ -95,10 +97,10 @@ class InboxTest {
             Stores.STORE_TIMEOUT,
             "holdfast",
             task -> Daemons.thread("inbox-of-a-server-that-goes-silent", task))) {
-      server.setSoTimeout((int) Stores.PATIENCE.toMillis());
+      server.setSoTimeout((int) Await.PATIENCE.toMillis());
       inbox.expect(
           "owner",
-          new QueueTicket((RedisStore) store, Stores.claim(Stores.freshKey()), heard::release));
+          new QueueTicket((RedisStore) store, Claims.claim(Claims.freshKey()), heard::release));
       inbox.listen();
       try (Socket silent = server.accept()) {
         awaitAndSkip(silent, inbox, "SUBSCRIBE");
@@ -109,7 +111,7 @@ class InboxTest {
         awaitAndSkip(answering, inbox, "SUBSCRIBE");
         answer(answering, SUBSCRIBED);
         // Once since the first connection ended, and once since the second hears.
-        assertThat(heard.tryAcquire(2, Stores.PATIENCE.toSeconds(), TimeUnit.SECONDS))
+        assertThat(heard.tryAcquire(2, Await.PATIENCE.toSeconds(), TimeUnit.SECONDS))
             .isTrue();
         for (int i = 0; i < 3; i++) {
           time.advance(Duration.ofSeconds(4));
@@ -131,7 +133,7 @@ class InboxTest {
 
   /** Polls like a waiter until a request has come, and takes it in. */
   private static void awaitAndSkip(Socket from, Inbox inbox, String request) throws Exception {
-    Stores.await(request, () -> {
+    Await.until(request, () -> {
       inbox.listen();
       return from.getInputStream().available() > 0;
     });

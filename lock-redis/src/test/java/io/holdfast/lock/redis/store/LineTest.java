@@ -6,7 +6,6 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 import io.holdfast.lock.DistributedLock;
 import io.holdfast.lock.Lease;
 import io.holdfast.lock.LockClient;
-import io.holdfast.lock.redis.RedisContainer;
 import io.holdfast.lock.redis.RedisLocks;
 import io.holdfast.lock.redis.Stored;
 import io.holdfast.lock.redis.Stores;
@@ -19,6 +18,10 @@ import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.Renewal;
 import io.holdfast.lock.spi.Ticket;
 import io.holdfast.lock.tck.fault.FaultProxy;
+import io.holdfast.lock.testsupport.Await;
+import io.holdfast.lock.testsupport.Claims;
+import io.holdfast.lock.testsupport.Image;
+import io.holdfast.lock.testsupport.ServerContainer;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -67,10 +70,10 @@ class LineTest {
   @Test
   void twoScriptsTakeAndFreeAndNobodyIsToldWhoDoesNotWait() throws Exception {
     // A server of its own: the others' clients may still be tidying up.
-    try (RedisContainer server = RedisContainer.start(RedisContainer.REDIS);
-        RedisClient alone = Stores.client(server.address(), 2);
+    try (ServerContainer server = ServerContainer.start(Image.REDIS);
+        RedisClient alone = Stores.client(Stores.address(server), 2);
         LockClient locks = RedisLocks.builder(alone).build()) {
-      DistributedLock lock = locks.get(Stores.freshKey().name());
+      DistributedLock lock = locks.get(Claims.freshKey().name());
       lock.lock().close();
       long scripts = Stores.calls(alone, "evalsha");
       long texts = Stores.calls(alone, "eval");
@@ -92,8 +95,8 @@ class LineTest {
 
   @Test
   void theLockIsHandedOverInTheOrderOfJoiningAndOnlyTheNextIsTold() throws Exception {
-    LockKey key = Stores.freshKey();
-    Grant held = first.tryAcquire(Stores.claim(key)).orElseThrow();
+    LockKey key = Claims.freshKey();
+    Grant held = first.tryAcquire(Claims.claim(key)).orElseThrow();
     Stores.Waiter one = Stores.Waiter.join(second, key);
     Stores.Waiter two = Stores.Waiter.join(third, key);
     // Who begins to hear polls once by itself.
@@ -120,9 +123,9 @@ class LineTest {
 
   @Test
   void aPlaceOfALaterVersionIsLeftAloneAndWhoStandsBehindItWaits() throws Exception {
-    LockKey key = Stores.freshKey();
+    LockKey key = Claims.freshKey();
     String place = "r" + "a".repeat(32) + "|of a later version";
-    Grant held = first.tryAcquire(Stores.claim(key)).orElseThrow();
+    Grant held = first.tryAcquire(Claims.claim(key)).orElseThrow();
     redis.rpush(Stored.keyOf(key), place);
     Stores.Waiter waiter = Stores.Waiter.join(second, key);
     waiter.awaitHearing();
@@ -131,7 +134,7 @@ class LineTest {
         .satisfies(lock -> assertThat(lock.waiting()).hasValue(2));
 
     assertThat(first.release(held, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
-    assertThat(third.tryAcquire(Stores.claim(key))).isEmpty();
+    assertThat(third.tryAcquire(Claims.claim(key))).isEmpty();
     Ticket.Status poll = waiter.ticket().poll();
     assertThat(((Ticket.Waiting) poll).recheckAfter()).isPositive();
     assertThat(redis.lrange(Stored.keyOf(key), 1, 1)).containsExactly(place);
@@ -142,10 +145,10 @@ class LineTest {
 
   @Test
   void aGrantOfALaterVersionIsTakenForAsLongAsTheKeyLives() throws Exception {
-    LockKey key = Stores.freshKey();
+    LockKey key = Claims.freshKey();
     redis.rpush(Stored.keyOf(key), "several|of a later version");
     redis.pexpire(Stored.keyOf(key), 60_000);
-    assertThat(first.tryAcquire(Stores.claim(key))).isEmpty();
+    assertThat(first.tryAcquire(Claims.claim(key))).isEmpty();
     Stores.Waiter waiter = Stores.Waiter.join(second, key);
     assertThat(waiter.ticket().poll()).isInstanceOf(Ticket.Waiting.class);
     assertThat(first.inspect(key).orElseThrow().description()).contains("several");
@@ -158,8 +161,8 @@ class LineTest {
   @Tag("each-jedis")
   @Test
   void aHandOverThatIsHeardIsAGrantWithoutAPoll() throws Exception {
-    LockKey key = Stores.freshKey();
-    Grant held = first.tryAcquire(Stores.claim(key)).orElseThrow();
+    LockKey key = Claims.freshKey();
+    Grant held = first.tryAcquire(Claims.claim(key)).orElseThrow();
     Stores.Waiter waiter = Stores.Waiter.join(second, key);
     waiter.awaitHearing();
     assertThat(waiter.ticket().handedOver()).isEmpty();
@@ -172,7 +175,7 @@ class LineTest {
         .isGreaterThan(held.number())
         .isEqualTo(first.inspect(key).orElseThrow().number());
     assertThat(next.validFor()).isEqualTo(TURN_LASTS);
-    assertThat(second.renew(List.of(next))).containsExactly(new Renewal.Renewed(Stores.TTL));
+    assertThat(second.renew(List.of(next))).containsExactly(new Renewal.Renewed(Claims.TTL));
     assertThat(first.inspect(key).orElseThrow().remaining()).isGreaterThan(TURN_LASTS);
     assertThat(second.release(next, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
   }
@@ -180,12 +183,12 @@ class LineTest {
   /** The two may have reached two servers: the one before, and the one that is the primary now. */
   @Test
   void aHandOverProvesNothingIfTheLastPollHadToBeSentTwice() throws Exception {
-    LockKey key = Stores.freshKey();
-    HostAndPort server = Stores.Shared.SERVER.address();
+    LockKey key = Claims.freshKey();
+    HostAndPort server = Stores.sharedServer();
     try (FaultProxy way = FaultProxy.open(server.getHost(), server.getPort());
         RedisClient through = Stores.client(new HostAndPort(way.host(), way.port()), 4);
         LockStore store = Stores.open(through)) {
-      Grant held = first.tryAcquire(Stores.claim(key)).orElseThrow();
+      Grant held = first.tryAcquire(Claims.claim(key)).orElseThrow();
       Stores.Waiter waiter = Stores.Waiter.join(store, key);
       waiter.awaitHearing();
       way.dropReply(1);
@@ -200,22 +203,22 @@ class LineTest {
 
   @Test
   void theNumberOutlivesAGrantThatIsConfirmedLate() throws Exception {
-    LockKey key = Stores.freshKey();
-    Grant held = first.tryAcquire(Stores.claim(key)).orElseThrow();
+    LockKey key = Claims.freshKey();
+    Grant held = first.tryAcquire(Claims.claim(key)).orElseThrow();
     Stores.Waiter waiter = Stores.Waiter.join(second, key);
     assertThat(first.release(held, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
     Stores.Waiter next = Stores.Waiter.join(third, key);
     assertThat(waiter.ticket().poll()).isInstanceOf(Ticket.Granted.class);
 
     assertThat(redis.pttl(Stored.keyOf(key)))
-        .isGreaterThan(TimeUnit.HOURS.toMillis(1) + Stores.TTL.toMillis() / 2);
+        .isGreaterThan(TimeUnit.HOURS.toMillis(1) + Claims.TTL.toMillis() / 2);
     next.ticket().close();
   }
 
   @Test
   void aLockThatWasHandedOverIsHandedOnThoughNobodyPolledMeanwhile() throws Exception {
-    LockKey key = Stores.freshKey();
-    Grant held = first.tryAcquire(Stores.claim(key)).orElseThrow();
+    LockKey key = Claims.freshKey();
+    Grant held = first.tryAcquire(Claims.claim(key)).orElseThrow();
     Stores.Waiter one = Stores.Waiter.join(second, key);
     Stores.Waiter two = Stores.Waiter.join(third, key);
     one.awaitHearing();
@@ -231,14 +234,14 @@ class LineTest {
 
   @Test
   void aHandOverFromATurnThatLapsedIsNoGrant() throws Exception {
-    LockKey key = Stores.freshKey();
-    Grant held = first.tryAcquire(Stores.claim(key)).orElseThrow();
+    LockKey key = Claims.freshKey();
+    Grant held = first.tryAcquire(Claims.claim(key)).orElseThrow();
     Stores.Waiter late = Stores.Waiter.join(second, key);
     late.awaitHearing();
     assertThat(first.release(held, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
     late.awaitCall();
     Stored.lapse(redis, Stored.keyOf(key));
-    assertThat(third.tryAcquire(Stores.claim(key))).isPresent();
+    assertThat(third.tryAcquire(Claims.claim(key))).isPresent();
 
     // It has heard of its turn, and joins the line anew.
     assertThat(late.ticket().poll()).isInstanceOf(Ticket.Waiting.class);
@@ -248,24 +251,24 @@ class LineTest {
 
   @Test
   void whoComesLaterDoesNotOvertakeWhoWaits() throws Exception {
-    LockKey key = Stores.freshKey();
-    assertThat(first.tryAcquire(Stores.claim(key))).isPresent();
+    LockKey key = Claims.freshKey();
+    assertThat(first.tryAcquire(Claims.claim(key))).isPresent();
     Stores.Waiter waiter = Stores.Waiter.join(second, key);
     Stored.lapse(redis, Stored.keyOf(key));
-    assertThat(third.tryAcquire(Stores.claim(key))).isEmpty();
+    assertThat(third.tryAcquire(Claims.claim(key))).isEmpty();
     assertThat(waiter.awaitGrant().claim()).isEqualTo(waiter.claim());
   }
 
   @Test
   void aLineThatIsEmptyAgainLeavesNothing() throws Exception {
-    LockKey key = Stores.freshKey();
-    Grant held = first.tryAcquire(Stores.claim(key)).orElseThrow();
+    LockKey key = Claims.freshKey();
+    Grant held = first.tryAcquire(Claims.claim(key)).orElseThrow();
     Stores.Waiter waiter = Stores.Waiter.join(second, key);
     assertThat(Stored.waiting(redis, Stored.keyOf(key))).isEqualTo(1);
     waiter.ticket().close();
     assertThat(first.release(held, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
 
-    Grant next = third.tryAcquire(Stores.claim(key)).orElseThrow();
+    Grant next = third.tryAcquire(Claims.claim(key)).orElseThrow();
     assertThat(next.number()).isGreaterThan(held.number());
     assertThat(Stored.waiting(redis, Stored.keyOf(key))).isZero();
     assertThat(Stored.number(redis, Stored.keyOf(key))).isEqualTo(next.number());
@@ -274,8 +277,8 @@ class LineTest {
 
   @Test
   void aWaiterThatDiedIsPassedOver() throws Exception {
-    LockKey key = Stores.freshKey();
-    Grant held = first.tryAcquire(Stores.claim(key)).orElseThrow();
+    LockKey key = Claims.freshKey();
+    Grant held = first.tryAcquire(Claims.claim(key)).orElseThrow();
     Stores.Waiter dead = Stores.Waiter.join(second, key);
     Stores.Waiter alive = Stores.Waiter.join(third, key);
     assertThat(first.release(held, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
@@ -289,9 +292,9 @@ class LineTest {
 
   @Test
   void whoIsGrantedLeavesTheLineThoughManyDeadStoodBefore() throws Exception {
-    LockKey key = Stores.freshKey();
+    LockKey key = Claims.freshKey();
     String lock = Stored.keyOf(key);
-    assertThat(first.tryAcquire(Stores.claim(key))).isPresent();
+    assertThat(first.tryAcquire(Claims.claim(key))).isPresent();
     for (int i = 0; i < 100; i++) {
       redis.rpush(lock, "%032x|1|3000|1|nobody|dead".formatted(i));
     }
@@ -305,8 +308,8 @@ class LineTest {
 
   @Test
   void whoLeftIsNotGrantedLaterAndPassesOnWhatItWasGiven() throws Exception {
-    LockKey key = Stores.freshKey();
-    Grant held = first.tryAcquire(Stores.claim(key)).orElseThrow();
+    LockKey key = Claims.freshKey();
+    Grant held = first.tryAcquire(Claims.claim(key)).orElseThrow();
     Stores.Waiter left = Stores.Waiter.join(second, key);
     left.ticket().close();
     Stores.Waiter given = Stores.Waiter.join(second, key);
@@ -318,8 +321,8 @@ class LineTest {
 
   @Test
   void aTicketThatWasGrantedClosesWithoutGivingBack() throws Exception {
-    LockKey key = Stores.freshKey();
-    Grant held = first.tryAcquire(Stores.claim(key)).orElseThrow();
+    LockKey key = Claims.freshKey();
+    Grant held = first.tryAcquire(Claims.claim(key)).orElseThrow();
     Stores.Waiter waiter = Stores.Waiter.join(second, key);
     assertThat(first.release(held, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
     Grant granted = waiter.awaitGrant();
@@ -329,8 +332,8 @@ class LineTest {
 
   @Test
   void aTicketMayBeClosedBeforeAndAfterItsClaimIsWithdrawnAndTwice() throws Exception {
-    LockKey key = Stores.freshKey();
-    Grant held = first.tryAcquire(Stores.claim(key)).orElseThrow();
+    LockKey key = Claims.freshKey();
+    Grant held = first.tryAcquire(Claims.claim(key)).orElseThrow();
     Stores.Waiter waiter = Stores.Waiter.join(second, key);
     Stores.Waiter other = Stores.Waiter.join(third, key);
     second.withdraw(waiter.claim());
@@ -347,7 +350,7 @@ class LineTest {
   void aWaiterWhoseSubscriptionWasCutGetsItsTurnAllTheSame() throws Exception {
     try (LockClient holder = RedisLocks.builder(redis).build();
         LockClient waiter = RedisLocks.builder(redis).build()) {
-      String name = Stores.freshKey().name();
+      String name = Claims.freshKey().name();
       Lease lease = holder.get(name).lock();
       ExecutorService executor = Executors.newSingleThreadExecutor();
       try {
@@ -355,10 +358,10 @@ class LineTest {
           waiter.get(name).lock().close();
           return true;
         });
-        Stores.await("waits", () -> Stored.waiting(redis, Stored.keyOf(name)) > 0);
+        Await.until("waits", () -> Stored.waiting(redis, Stored.keyOf(name)) > 0);
         Stores.send(redis, Protocol.Command.CLIENT, "KILL", "TYPE", "pubsub");
         lease.close();
-        assertThat(waiting.get(Stores.PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
+        assertThat(waiting.get(Await.PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
       } finally {
         executor.shutdown();
       }
@@ -371,8 +374,8 @@ class LineTest {
     int many = 200;
     List<Stores.Waiter> waiters = new ArrayList<>();
     for (int i = 0; i < many; i++) {
-      LockKey key = Stores.freshKey();
-      assertThat(first.tryAcquire(Stores.claim(key, Duration.ofMinutes(5)))).isPresent();
+      LockKey key = Claims.freshKey();
+      assertThat(first.tryAcquire(Claims.claim(key, Duration.ofMinutes(5)))).isPresent();
       waiters.add(Stores.Waiter.join(second, key));
     }
     Stores.Waiter waiter = waiters.get(0);
@@ -394,12 +397,12 @@ class LineTest {
 
   @Test
   void aWaiterPollsAtOnceWhenMessagesComeNoMore() throws Exception {
-    HostAndPort server = Stores.Shared.SERVER.address();
-    LockKey key = Stores.freshKey();
+    HostAndPort server = Stores.sharedServer();
+    LockKey key = Claims.freshKey();
     try (FaultProxy way = FaultProxy.open(server.getHost(), server.getPort());
         RedisClient through = Stores.client(new HostAndPort(way.host(), way.port()), 4);
         LockStore store = Stores.open(through)) {
-      assertThat(first.tryAcquire(Stores.claim(key))).isPresent();
+      assertThat(first.tryAcquire(Claims.claim(key))).isPresent();
       Stores.Waiter waiter = Stores.Waiter.join(store, key);
       waiter.awaitHearing();
       way.refuse();
@@ -409,8 +412,8 @@ class LineTest {
 
   @Test
   void aMinimumHoldThatShortensTheTimeLeftIsTold() throws Exception {
-    LockKey key = Stores.freshKey();
-    Grant held = first.tryAcquire(Stores.claim(key)).orElseThrow();
+    LockKey key = Claims.freshKey();
+    Grant held = first.tryAcquire(Claims.claim(key)).orElseThrow();
     Stores.Waiter waiter = Stores.Waiter.join(second, key);
     waiter.awaitHearing();
     Duration hold = Inbox.RECHECK_AFTER_MIN.minusMillis(200);
@@ -431,15 +434,15 @@ class LineTest {
 
   @Test
   void aReleaseWithAMinimumHoldThatIsSentAgainIsConfirmed() throws Exception {
-    Grant held = first.tryAcquire(Stores.claim(Stores.freshKey())).orElseThrow();
-    assertThat(first.release(held, Stores.TTL)).isEqualTo(ReleaseOutcome.RELEASED);
-    assertThat(first.release(held, Stores.TTL)).isEqualTo(ReleaseOutcome.RELEASED);
+    Grant held = first.tryAcquire(Claims.claim(Claims.freshKey())).orElseThrow();
+    assertThat(first.release(held, Claims.TTL)).isEqualTo(ReleaseOutcome.RELEASED);
+    assertThat(first.release(held, Claims.TTL)).isEqualTo(ReleaseOutcome.RELEASED);
   }
 
   @Test
   void anAttemptThatIsSentAgainHasOneGrantAndOnePlace() throws Exception {
-    LockKey key = Stores.freshKey();
-    Claim claim = Stores.claim(key);
+    LockKey key = Claims.freshKey();
+    Claim claim = Claims.claim(key);
     long number = first.tryAcquire(claim).orElseThrow().number();
     assertThat(first.tryAcquire(claim).orElseThrow().number()).isEqualTo(number);
     Stores.Waiter waiter = Stores.Waiter.join(second, key);
@@ -451,10 +454,10 @@ class LineTest {
 
   @Test
   void numbersRiseThoughTheServerForgetsEverything() throws Exception {
-    LockKey key = Stores.freshKey();
+    LockKey key = Claims.freshKey();
     long before = 0;
     for (int i = 0; i < 5; i++) {
-      long number = first.tryAcquire(Stores.claim(key)).orElseThrow().number();
+      long number = first.tryAcquire(Claims.claim(key)).orElseThrow().number();
       assertThat(number).isGreaterThan(before);
       before = number;
       redis.flushAll();
@@ -462,46 +465,46 @@ class LineTest {
     // And though its clock was ahead when it gave the last one.
     long ahead = before + TimeUnit.MINUTES.toMicros(10);
     Stored.setNumber(redis, Stored.keyOf(key), ahead);
-    assertThat(first.tryAcquire(Stores.claim(key)).orElseThrow().number()).isEqualTo(ahead + 1);
+    assertThat(first.tryAcquire(Claims.claim(key)).orElseThrow().number()).isEqualTo(ahead + 1);
   }
 
   @Test
   void aNumberIsKeptLongerThanItsGrantButNotForEver() throws Exception {
-    LockKey key = Stores.freshKey();
-    Grant held = first.tryAcquire(Stores.claim(key)).orElseThrow();
-    Stored.setLeft(redis, Stored.keyOf(key), Stores.TTL.dividedBy(2));
-    assertThat(first.renew(List.of(held))).containsExactly(new Renewal.Renewed(Stores.TTL));
+    LockKey key = Claims.freshKey();
+    Grant held = first.tryAcquire(Claims.claim(key)).orElseThrow();
+    Stored.setLeft(redis, Stored.keyOf(key), Claims.TTL.dividedBy(2));
+    assertThat(first.renew(List.of(held))).containsExactly(new Renewal.Renewed(Claims.TTL));
     assertThat(redis.pttl(Stored.keyOf(key)))
-        .isGreaterThan(TimeUnit.HOURS.toMillis(1) + Stores.TTL.toMillis() / 2)
-        .isLessThanOrEqualTo(TimeUnit.HOURS.toMillis(1) + Stores.TTL.toMillis());
+        .isGreaterThan(TimeUnit.HOURS.toMillis(1) + Claims.TTL.toMillis() / 2)
+        .isLessThanOrEqualTo(TimeUnit.HOURS.toMillis(1) + Claims.TTL.toMillis());
   }
 
   @Test
   void aNumberIsKeptForAsLongAsWhoTakesTheLockSays() throws Exception {
-    LockKey key = Stores.freshKey();
+    LockKey key = Claims.freshKey();
     Duration kept = Duration.ofMinutes(2);
     try (LockStore brief =
         Stores.open(RedisLocks.builder(redis).keepNumbersFor(kept), Stores.settings())) {
-      Grant held = brief.tryAcquire(Stores.claim(key)).orElseThrow();
+      Grant held = brief.tryAcquire(Claims.claim(key)).orElseThrow();
       assertThatKept(key, kept);
-      assertThat(first.tryAcquire(Stores.claim(key))).isEmpty();
+      assertThat(first.tryAcquire(Claims.claim(key))).isEmpty();
       Stores.Waiter waiter = Stores.Waiter.join(first, key);
-      assertThat(brief.renew(List.of(held))).containsExactly(new Renewal.Renewed(Stores.TTL));
-      assertThat(brief.extend(held, Stores.TTL)).isPresent();
+      assertThat(brief.renew(List.of(held))).containsExactly(new Renewal.Renewed(Claims.TTL));
+      assertThat(brief.extend(held, Claims.TTL)).isPresent();
       assertThatKept(key, kept);
       assertThat(brief.release(held, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
       Grant next = waiter.awaitGrant();
       assertThatKept(key, kept);
       assertThat(first.release(next, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
     }
-    assertThat(first.tryAcquire(Stores.claim(key))).isPresent();
+    assertThat(first.tryAcquire(Claims.claim(key))).isPresent();
     assertThatKept(key, Stores.NUMBERS_KEPT);
   }
 
   private void assertThatKept(LockKey key, Duration kept) {
     assertThat(redis.pttl(Stored.keyOf(key)))
         .isGreaterThan(kept.toMillis())
-        .isLessThanOrEqualTo(kept.plus(Stores.TTL).toMillis());
+        .isLessThanOrEqualTo(kept.plus(Claims.TTL).toMillis());
   }
 
   @Test
@@ -519,18 +522,18 @@ class LineTest {
   void thoseWhoWaitLongCostLittle() throws Exception {
     try (LockClient holder = RedisLocks.builder(redis).build();
         LockClient waiters = RedisLocks.builder(redis).build()) {
-      String name = Stores.freshKey().name();
+      String name = Claims.freshKey().name();
       ExecutorService executor = Executors.newCachedThreadPool();
       try (Lease lease = holder.get(name).lock()) {
         List<Future<Optional<Lease>>> waiting = new ArrayList<>();
         for (int i = 0; i < 50; i++) {
           waiting.add(executor.submit(() -> waiters.get(name).tryLock(Duration.ofSeconds(20))));
         }
-        Stores.await("waits", () -> Stored.waiting(redis, Stored.keyOf(name)) > 0);
-        Stores.pause(Duration.ofSeconds(1));
+        Await.until("waits", () -> Stored.waiting(redis, Stored.keyOf(name)) > 0);
+        Await.pause(Duration.ofSeconds(1));
         long before = commands();
         long begin = System.nanoTime();
-        Stores.pause(Duration.ofSeconds(5));
+        Await.pause(Duration.ofSeconds(5));
         double seconds = (System.nanoTime() - begin) / 1e9;
         assertThat((commands() - before) / seconds).isLessThanOrEqualTo(2);
         assertThat(lease.isHeld()).isTrue();
@@ -546,7 +549,7 @@ class LineTest {
   @Tag("soak")
   @Test
   void fiftyClientsThatWaitSendAtMostOneCommandEachSecond() throws Exception {
-    String name = Stores.freshKey().name();
+    String name = Claims.freshKey().name();
     ExecutorService executor = Executors.newCachedThreadPool();
     List<LockClient> clients = new ArrayList<>();
     List<Future<Optional<Lease>>> waiting = new ArrayList<>();
@@ -557,12 +560,12 @@ class LineTest {
         clients.add(client);
         waiting.add(executor.submit(() -> client.get(name).tryLock(Duration.ofSeconds(30))));
       }
-      Stores.await("all wait", () -> Stored.waiting(redis, Stored.keyOf(name)) == 50);
+      Await.until("all wait", () -> Stored.waiting(redis, Stored.keyOf(name)) == 50);
       // Who begins to wait polls once more when it begins to hear.
-      Stores.pause(Duration.ofSeconds(3));
+      Await.pause(Duration.ofSeconds(3));
       long before = commands();
       long begin = System.nanoTime();
-      Stores.pause(Duration.ofSeconds(10));
+      Await.pause(Duration.ofSeconds(10));
       double seconds = (System.nanoTime() - begin) / 1e9;
       double perClient = (commands() - before) / seconds / 50;
       assertThat(perClient)

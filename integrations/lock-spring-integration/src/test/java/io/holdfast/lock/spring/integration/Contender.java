@@ -2,6 +2,7 @@ package io.holdfast.lock.spring.integration;
 
 import io.holdfast.lock.LockClient;
 import io.holdfast.lock.LockOptions;
+import io.holdfast.lock.testsupport.Await;
 import java.util.List;
 import org.springframework.integration.leader.Context;
 import org.springframework.integration.leader.DefaultCandidate;

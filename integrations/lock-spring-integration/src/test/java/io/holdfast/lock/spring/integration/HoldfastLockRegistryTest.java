@@ -13,6 +13,7 @@ import io.holdfast.lock.LockListener;
 import io.holdfast.lock.LockLostException;
 import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.Ownership;
+import io.holdfast.lock.testsupport.Await;
 import java.time.Duration;
 import java.util.ConcurrentModificationException;
 import java.util.List;

@@ -6,6 +6,7 @@ import io.holdfast.lock.InMemoryLocks;
 import io.holdfast.lock.InMemoryServer;
 import io.holdfast.lock.LockClient;
 import io.holdfast.lock.LockOptions;
+import io.holdfast.lock.testsupport.Await;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;

@@ -7,6 +7,7 @@ import io.holdfast.lock.LockClient;
 import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.LockStoreException;
 import io.holdfast.lock.tck.fault.FaultProxy;
+import io.holdfast.lock.testsupport.Await;
 import java.time.Duration;
 import java.util.ConcurrentModificationException;
 import java.util.List;

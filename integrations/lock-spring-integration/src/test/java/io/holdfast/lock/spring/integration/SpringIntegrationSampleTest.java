@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.holdfast.lock.InMemoryLocks;
 import io.holdfast.lock.LockClient;
+import io.holdfast.lock.testsupport.Await;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import org.junit.jupiter.api.Test;

@@ -3,8 +3,9 @@ package io.holdfast.lock.spring.integration;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.zaxxer.hikari.HikariDataSource;
+import io.holdfast.lock.testsupport.ChildJvm;
+import io.holdfast.lock.testsupport.ServerContainer;
 import java.io.BufferedReader;
-import java.io.File;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.sql.Connection;
@@ -17,7 +18,6 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.testcontainers.containers.GenericContainer;
 
 /** Two JVMs that count together, under a lock of their registries. */
 @Tag("nightly")
@@ -34,9 +34,8 @@ class TwoProcessesTest {
 
   @Test
   void noTwoAreInsideAtOnce() throws Exception {
-    GenericContainer<?> server = Server.POSTGRES.container();
-    try (HikariDataSource pool =
-            Server.postgresPool(server.getHost(), server.getFirstMappedPort());
+    ServerContainer server = Server.POSTGRES.container();
+    try (HikariDataSource pool = Server.postgresPool(server.host(), server.port());
         Connection connection = pool.getConnection();
         Statement statement = connection.createStatement()) {
       statement.execute("DROP TABLE IF EXISTS counter");
@@ -68,19 +67,10 @@ class TwoProcessesTest {
     }
   }
 
-  private void start(GenericContainer<?> server) throws IOException {
-    processes.add(new ProcessBuilder(
-            System.getProperty("java.home") + File.separator + "bin" + File.separator + "java",
-            "-Xmx128m",
-            "-XX:+UseSerialGC",
-            "-XX:TieredStopAtLevel=1",
-            "-cp",
-            System.getProperty("surefire.test.class.path", System.getProperty("java.class.path")),
-            CountingApplication.class.getName(),
-            server.getHost(),
-            Integer.toString(server.getFirstMappedPort()))
-        .redirectError(ProcessBuilder.Redirect.INHERIT)
-        .start());
+  private void start(ServerContainer server) throws IOException {
+    processes.add(
+        ChildJvm.of(CountingApplication.class, server.host(), Integer.toString(server.port()))
+            .start());
   }
 
   private static void awaitReady(Process process) throws IOException {

@@ -1,9 +1,9 @@
-package io.holdfast.lock.redis.server;
+package io.holdfast.lock.testsupport;
 
 import io.holdfast.lock.spi.TimeSource;
 
 /** Clocks that stand still, so that nothing becomes due in the background. */
-final class StandingTime implements TimeSource {
+public final class StandingTime implements TimeSource {
   private final TimeSource system = TimeSource.system();
   private final long nanos = system.nanos();
   private final long wallMillis = system.wallMillis();
