@@ -268,10 +268,7 @@ class HoldfastLockProviderTest {
   }
 
   private void awaitFree(String name) {
-    Await.within(
-        Duration.ofSeconds(30),
-        name + " is free",
-        () -> other.get(name).inspect().isEmpty());
+    Await.until(name + " is free", () -> other.get(name).inspect().isEmpty());
   }
 
   private void assertRefused(LockConfiguration configuration, String... named) {

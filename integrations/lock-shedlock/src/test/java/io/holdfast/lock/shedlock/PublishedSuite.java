@@ -55,7 +55,7 @@ abstract class PublishedSuite extends AbstractExtensibleLockProviderIntegrationT
 
   @Override
   protected void assertUnlocked(String lockName) {
-    Await.within(UNLOCKING_MAX, lockName + " is free", () -> !store.isTaken(lockName));
+    Await.until(lockName + " is free", UNLOCKING_MAX, () -> !store.isTaken(lockName));
   }
 
   @Override

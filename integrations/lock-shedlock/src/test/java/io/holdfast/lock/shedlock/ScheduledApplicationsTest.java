@@ -8,7 +8,6 @@ import io.holdfast.lock.LockListener;
 import io.holdfast.lock.jdbc.JdbcLocks;
 import io.holdfast.lock.jdbc.SchemaMode;
 import io.holdfast.lock.testsupport.Await;
-import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
 import javax.sql.DataSource;
@@ -38,10 +37,8 @@ class ScheduledApplicationsTest {
         AnnotationConfigApplicationContext one = application(pool, sent, first);
         AnnotationConfigApplicationContext two = application(pool, sent, second)) {
       assertThat(one.isRunning() && two.isRunning()).isTrue();
-      Await.within(
-          Duration.ofSeconds(30),
-          "both have had several turns",
-          () -> first.get() >= TURNS && second.get() >= TURNS);
+      Await.until(
+          "both have had several turns", () -> first.get() >= TURNS && second.get() >= TURNS);
 
       assertThat(sent).hasValue(1);
       assertThat(table.get("nightly-report").inspect().orElseThrow().isReleased())
