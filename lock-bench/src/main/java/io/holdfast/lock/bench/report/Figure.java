@@ -41,7 +41,7 @@ public enum Figure {
    * The CPU time of the threads that a client has besides those that take locks, in milliseconds
    * per second.
    */
-  OWN_CPU("own threads' CPU"),
+  OWN_CPU("own CPU"),
   /** The bytes allocated per cycle, or per second if there are no cycles. */
   ALLOCATED("allocated B"),
   /** The number of threads in one JVM besides those that take locks. */
