@@ -2,27 +2,25 @@ package io.holdfast.lock.bench;
 
 import io.holdfast.lock.bench.candidate.Candidate;
 import io.holdfast.lock.bench.candidate.Store;
-import io.holdfast.lock.bench.report.Kept;
 import io.holdfast.lock.bench.report.Report;
-import io.holdfast.lock.bench.report.Tables;
-import io.holdfast.lock.bench.report.Terminal;
+import io.holdfast.lock.bench.report.Summary;
 import io.holdfast.lock.bench.scenario.Scenario;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.Deque;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.NoSuchElementException;
 import java.util.Set;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** The program of {@code dev/bench}. */
 public final class Main {
-  /** The folder of the figures that are kept, and of their tables. */
-  private static final Path KEPT = Path.of("docs", "benchmarks");
-
-  private static final Path PASSING = Path.of("lock-bench", "target", "bench");
+  private static final Path FOLDER = Path.of("lock-bench", "target", "bench");
+  private static final Path FILE = FOLDER.resolve("bench.json");
 
   private String store = "all";
   private Set<Scenario> scenarios = EnumSet.allOf(Scenario.class);
@@ -30,8 +28,7 @@ public final class Main {
   private @Nullable String profiled;
   private @Nullable String classPathBefore;
   private int rttMillis;
-  private boolean keep;
-  private boolean pageOnly;
+  private @Nullable Path tableOf;
 
   private Main() {}
 
@@ -52,8 +49,7 @@ public final class Main {
       String option = args.pop();
       switch (option) {
         case "--quick" -> effort = Report.Effort.QUICK;
-        case "--keep" -> keep = true;
-        case "--page" -> pageOnly = true;
+        case "--table" -> tableOf = Path.of(args.pop());
         case "--store" -> store = args.pop();
         case "--scenario" -> chosen.addAll(Scenario.byId(args.pop()));
         case "--rtt" -> rttMillis = rttMillis(args.pop());
@@ -69,9 +65,9 @@ public final class Main {
     } else if (effort.quick()) {
       scenarios = Scenario.QUICK;
     }
-    if (keep && classPathBefore != null) {
-      throw new IllegalArgumentException(
-          "--against has other candidates than those of the page: leave out --keep");
+    effort = effort.at(rttMillis);
+    if (tableOf != null && !Files.isReadable(tableOf)) {
+      throw new IllegalArgumentException("no such file: " + tableOf);
     }
     Store.byOption(store);
   }
@@ -84,30 +80,28 @@ public final class Main {
     return Integer.parseInt(text);
   }
 
-  /** Runs the benchmarks; returns whether every candidate did its job. */
+  /** Does what the options say; returns whether every candidate did its job. */
   private boolean run() throws Exception {
-    boolean sound = true;
-    if (!pageOnly) {
-      Files.createDirectories(PASSING);
-      Terminal terminal = new Terminal(System.out, Boolean.getBoolean("bench.live"));
-      Report.Machine machine = Report.Machine.here();
-      terminal.line(machine.cpu() + ", " + machine.cores() + " cores, " + machine.jdk()
-          + ", load before " + machine.loadBefore());
-      for (Store one : Store.byOption(store)) {
-        Path folder = keep ? KEPT : PASSING;
-        Kept before = keep ? Kept.read(KEPT, one) : new Kept(one, List.of());
-        List<Candidate> contestants =
-            classPathBefore == null ? one.candidates() : one.beside(classPathBefore);
-        try (StoreRun run =
-            new StoreRun(one, contestants, effort, rttMillis, profiled, PASSING, terminal)) {
-          sound &= run.run(scenarios, machine, soFar -> before.with(soFar).write(folder));
-        }
-        terminal.line("   all figures: " + Kept.file(folder, one));
+    if (tableOf != null) {
+      Summary.table(Report.read(tableOf)).forEach(System.out::println);
+      return true;
+    }
+    Files.createDirectories(FOLDER);
+    List<Report.OnStore> done = new ArrayList<>();
+    for (Store one : Store.byOption(store)) {
+      System.out.println("\n" + one.title() + ": starting the server and the candidates");
+      List<Candidate> contestants =
+          classPathBefore == null ? one.candidates() : one.beside(classPathBefore);
+      try (StoreRun run = new StoreRun(one, contestants, effort, rttMillis, profiled, FOLDER)) {
+        done.add(run.run(scenarios, (last, soFar) -> {
+          Summary.of(soFar, last).forEach(System.out::println);
+          List<Report.OnStore> stores =
+              Stream.concat(done.stream(), Stream.of(soFar)).toList();
+          Report.today(effort, rttMillis, stores).write(FILE);
+        }));
       }
     }
-    if (keep || pageOnly) {
-      Tables.write(KEPT);
-    }
-    return sound;
+    System.out.println("\nAll rounds: " + FILE);
+    return done.stream().allMatch(Report.OnStore::succeeded);
   }
 }

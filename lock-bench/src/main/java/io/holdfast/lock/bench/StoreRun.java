@@ -4,9 +4,7 @@ import io.holdfast.lock.bench.candidate.Candidate;
 import io.holdfast.lock.bench.candidate.Store;
 import io.holdfast.lock.bench.report.Figure;
 import io.holdfast.lock.bench.report.Report;
-import io.holdfast.lock.bench.report.Result;
 import io.holdfast.lock.bench.report.Round;
-import io.holdfast.lock.bench.report.Terminal;
 import io.holdfast.lock.bench.scenario.Sample;
 import io.holdfast.lock.bench.scenario.Scenario;
 import io.holdfast.lock.bench.scenario.Task;
@@ -47,8 +45,6 @@ final class StoreRun implements AutoCloseable {
   private final Store store;
   private final List<Candidate> contestants;
   private final Report.Effort effort;
-  private final Terminal terminal;
-  private final int rttMillis;
   private final BenchServer server;
   private final Network network;
   private final CandidateJvms jvms;
@@ -65,54 +61,41 @@ final class StoreRun implements AutoCloseable {
       Report.Effort effort,
       int rttMillis,
       @Nullable String profiled,
-      Path folder,
-      Terminal terminal) {
+      Path folder) {
     this.store = store;
     this.contestants = contestants;
-    this.effort = effort.at(rttMillis);
-    this.rttMillis = rttMillis;
-    this.terminal = terminal;
-    terminal.progress(store.title() + ": starting the server");
+    this.effort = effort;
     this.server = store.start();
     this.network = new Network(server, rttMillis);
     this.jvms = new CandidateJvms(store, network, effort, profiled, folder);
   }
 
-  /** Stores the figures so far, so that a run that is interrupted keeps those that it has. */
+  /** Tells of a scenario that is over, so that a run that is interrupted keeps what it has. */
   @FunctionalInterface
   interface Keeper {
-    void keep(Report soFar) throws IOException;
+    void keep(Scenario last, Report.OnStore soFar) throws IOException;
   }
 
-  /** Runs scenarios; returns whether every candidate did its job. */
-  boolean run(Set<Scenario> scenarios, Report.Machine machine, Keeper keeper) throws Exception {
-    Report.Server described =
-        new Report.Server(server.version(), server.durability(), server.counted());
-    terminal.store(store, described);
-    List<Result> results = new ArrayList<>();
+  /** Runs scenarios, and returns their rounds. */
+  Report.OnStore run(Set<Scenario> scenarios, Keeper keeper) throws Exception {
+    Report.OnStore soFar = new Report.OnStore(
+        store,
+        new Report.Server(server.version(), server.durability(), server.counted()),
+        contestants.stream().map(Report.Contestant::of).toList(),
+        List.of());
     for (Scenario scenario : scenarios) {
       List<Candidate> candidates = contestants.stream()
           .filter(candidate -> candidate.scenarios().contains(scenario))
           .toList();
-      results.addAll(run(scenario, candidates));
-      Report report = new Report(
-          Report.today(),
-          store,
-          rttMillis,
-          machine,
-          effort,
-          described,
-          contestants.stream().map(Report.Contestant::of).toList(),
-          results);
-      terminal.results(scenario, report);
-      keeper.keep(report);
+      soFar = soFar.with(run(scenario, candidates));
+      keeper.keep(scenario, soFar);
     }
-    return results.stream().allMatch(result -> result.fault() == null);
+    return soFar;
   }
 
-  private List<Result> run(Scenario scenario, List<Candidate> candidates) throws Exception {
+  private List<Round> run(Scenario scenario, List<Candidate> candidates) throws Exception {
     if (!scenario.kind().isWatched()) {
-      return Result.of(scenario, candidates, inTurns(scenario, candidates));
+      return inTurns(scenario, candidates);
     }
     // The server's counters include all clients, even another candidate's idle pool.
     List<Round> rounds = new ArrayList<>();
@@ -120,7 +103,7 @@ final class StoreRun implements AutoCloseable {
       contestants.stream().filter(other -> !other.id().equals(candidate.id())).forEach(jvms::end);
       rounds.addAll(inTurns(scenario, List.of(candidate)));
     }
-    return Result.of(scenario, candidates, rounds);
+    return rounds;
   }
 
   private List<Round> inTurns(Scenario scenario, List<Candidate> candidates) throws Exception {
@@ -129,7 +112,6 @@ final class StoreRun implements AutoCloseable {
       jvms.launch(candidate, scenario.jvms());
     }
     for (Candidate candidate : candidates) {
-      terminal.progress(scenario.title() + ": warming up " + candidate.label());
       Round round = warmUp(scenario, candidate);
       if (round.error() != null) {
         failed.put(candidate.id(), round.error());
@@ -157,11 +139,9 @@ final class StoreRun implements AutoCloseable {
     int count = rounds(scenario);
     for (int number = 1; number <= count; number++) {
       for (Candidate candidate : order) {
-        terminal.progress(
-            scenario.title() + ": round " + number + " of " + count + ", " + candidate.label());
         @Nullable String error = failed.get(candidate.id());
         Round round = error != null
-            ? Round.failed(candidate.id(), number, error)
+            ? Round.failed(scenario, candidate.id(), number, error)
             : perform(scenario, candidate, number, millis(scenario));
         if (round.error() != null) {
           failed.put(candidate.id(), round.error());
@@ -182,7 +162,6 @@ final class StoreRun implements AutoCloseable {
       warm.addAll(cold);
       compile(candidate, cold);
       if (scenario.kind() == Scenario.Kind.WALK) {
-        terminal.progress(scenario.title() + ": first use by " + candidate.label());
         check(ask(own, task(Task.Action.TOUCH, scenario, candidate), scenario.threads()));
       }
       if (scenario.kind() == Scenario.Kind.HAND_OFF) {
@@ -194,7 +173,7 @@ final class StoreRun implements AutoCloseable {
       }
     } catch (BenchException e) {
       jvms.end(candidate);
-      return Round.failed(candidate.id(), 0, String.valueOf(e.getMessage()));
+      return Round.failed(scenario, candidate.id(), 0, String.valueOf(e.getMessage()));
     }
     return perform(scenario, candidate, 0, warmUpMillis(scenario));
   }
@@ -264,13 +243,14 @@ final class StoreRun implements AutoCloseable {
       for (Sample sample : samples) {
         if (sample.error() != null) {
           jvms.end(candidate);
-          return new Round(candidate.id(), number, measurement.figures, violations, sample.error());
+          return new Round(
+              scenario, candidate.id(), number, measurement.figures, violations, sample.error());
         }
       }
-      return new Round(candidate.id(), number, measurement.figures, violations, null);
+      return new Round(scenario, candidate.id(), number, measurement.figures, violations, null);
     } catch (BenchException e) {
       jvms.end(candidate);
-      return Round.failed(candidate.id(), number, String.valueOf(e.getMessage()));
+      return Round.failed(scenario, candidate.id(), number, String.valueOf(e.getMessage()));
     }
   }
 

@@ -3,7 +3,6 @@ package io.holdfast.lock.bench.report;
 import java.math.BigDecimal;
 import java.math.MathContext;
 import java.util.Locale;
-import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /** The figures of a round. */
@@ -42,7 +41,7 @@ public enum Figure {
    * The CPU time of the threads that a client has besides those that take locks, in milliseconds
    * per second.
    */
-  OWN_CPU("own threads' CPU"),
+  OWN_CPU("own CPU"),
   /** The bytes allocated per cycle, or per second if there are no cycles. */
   ALLOCATED("allocated B"),
   /** The number of threads in one JVM besides those that take locks. */
@@ -53,9 +52,6 @@ public enum Figure {
   DRAIN_MILLIS("drain ms"),
   /** The drain time per waiter: how fast the lock passes from one to the next. */
   TURN_MICROS("µs a turn");
-
-  /** The text for what was not measured. */
-  static final String NONE = "-";
 
   private final String title;
 
@@ -72,21 +68,15 @@ public enum Figure {
     return title;
   }
 
-  /** Returns this figure's value as text. */
-  String text(Map<Figure, Double> figures) {
-    @Nullable Double value = figures.get(this);
+  /** Returns a figure's value as text; null if it was not measured. */
+  static @Nullable String text(@Nullable Double value) {
     if (value == null) {
-      return NONE;
+      return null;
     }
-    String format = switch (this) {
-      case FAIRNESS -> "%.2f";
-      case SAMPLES, THREADS -> "%.0f";
-      default -> value >= 100 ? "%,.0f" : "%.1f";
-    };
-    return String.format(Locale.ROOT, format, value);
+    return String.format(Locale.ROOT, value >= 100 ? "%,.0f" : "%.1f", value);
   }
 
-  static String ratio(@Nullable Double ratio) {
-    return ratio == null ? NONE : String.format(Locale.ROOT, "%.2f", ratio);
+  static @Nullable String ratio(@Nullable Double ratio) {
+    return ratio == null ? null : String.format(Locale.ROOT, "%.2f", ratio);
   }
 }

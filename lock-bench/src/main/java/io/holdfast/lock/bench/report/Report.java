@@ -1,61 +1,52 @@
 package io.holdfast.lock.bench.report;
 
+import com.fasterxml.jackson.databind.ObjectMapper;
 import io.holdfast.lock.bench.candidate.Candidate;
 import io.holdfast.lock.bench.candidate.Store;
+import io.holdfast.lock.bench.scenario.Scenario;
 import java.io.IOException;
-import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.LocalDate;
+import java.time.ZoneOffset;
 import java.util.List;
+import java.util.stream.Stream;
 
 /**
- * The results of a run of some scenarios on one store, with the machine, the effort and the server.
+ * A run of the benchmarks, as it is written to a JSON file: the measurements of every round, and
+ * what a reader needs to compare them with those of another run.
  *
  * @param rttMillis the time of a round trip that a network between the candidates and the server
  *     added; zero if nothing was in between
  */
 public record Report(
-    String date,
-    Store store,
-    int rttMillis,
-    Machine machine,
-    Effort effort,
-    Server server,
-    List<Contestant> contestants,
-    List<Result> results) {
+    String date, Machine machine, Effort effort, int rttMillis, List<OnStore> stores) {
+  private static final ObjectMapper JSON = new ObjectMapper();
 
   public Report {
-    contestants = List.copyOf(contestants);
-    results = List.copyOf(results);
+    stores = List.copyOf(stores);
   }
 
-  /**
-   * The machine of a run.
-   *
-   * @param loadBefore the load average before the run, caused by whatever else the machine did
-   */
-  public record Machine(
-      String cpu, int cores, long memoryGibibytes, String system, String jdk, double loadBefore) {
+  public static Report today(Effort effort, int rttMillis, List<OnStore> stores) {
+    return new Report(
+        LocalDate.now(ZoneOffset.UTC).toString(), Machine.here(), effort, rttMillis, stores);
+  }
 
-    public static Machine here() throws IOException {
-      Path cpus = Path.of("/proc/cpuinfo");
-      String cpu = Files.isReadable(cpus)
-          ? Files.readAllLines(cpus).stream()
-              .filter(line -> line.startsWith("model name"))
-              .map(line -> line.substring(line.indexOf(':') + 1).strip())
-              .findFirst()
-              .orElse("unknown")
-          : System.getProperty("os.arch");
-      var bean =
-          (com.sun.management.OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
+  public static Report read(Path file) throws IOException {
+    return JSON.readValue(file.toFile(), Report.class);
+  }
+
+  public void write(Path file) throws IOException {
+    Files.createDirectories(file.toAbsolutePath().getParent());
+    JSON.writerWithDefaultPrettyPrinter().writeValue(file.toFile(), this);
+  }
+
+  /** The machine of a run. */
+  public record Machine(int cores, String jdk) {
+    static Machine here() {
       return new Machine(
-          cpu,
-          bean.getAvailableProcessors(),
-          Math.round(bean.getTotalMemorySize() / (double) (1L << 30)),
-          System.getProperty("os.name") + " " + System.getProperty("os.version"),
-          System.getProperty("java.vm.name") + " " + System.getProperty("java.runtime.version"),
-          Math.round(bean.getSystemLoadAverage() * 100) / 100.0);
+          Runtime.getRuntime().availableProcessors(),
+          System.getProperty("java.vm.name") + " " + System.getProperty("java.runtime.version"));
     }
   }
 
@@ -85,8 +76,38 @@ public record Report(
     }
   }
 
+  /** The rounds of all scenarios on one store. */
+  public record OnStore(
+      Store store, Server server, List<Contestant> contestants, List<Round> rounds) {
+    public OnStore {
+      contestants = List.copyOf(contestants);
+      rounds = List.copyOf(rounds);
+    }
+
+    public OnStore with(List<Round> more) {
+      return new OnStore(
+          store,
+          server,
+          contestants,
+          Stream.concat(rounds.stream(), more.stream()).toList());
+    }
+
+    /** Returns whether every candidate did its job. */
+    public boolean succeeded() {
+      return rounds.stream().allMatch(round -> round.violations() == 0 && round.error() == null);
+    }
+
+    /** Returns the results of the candidates in a scenario; empty if it was not measured. */
+    public List<Result> results(Scenario scenario) {
+      return Result.of(
+          scenario,
+          contestants,
+          rounds.stream().filter(round -> round.scenario() == scenario).toList());
+    }
+  }
+
   /**
-   * The server of a run.
+   * The server of a store.
    *
    * @param counted a description of what is counted as its commands
    */
@@ -98,22 +119,5 @@ public record Report(
       return new Contestant(
           candidate.id(), candidate.label(), candidate.role(), candidate.version());
     }
-  }
-
-  public static String today() {
-    return LocalDate.now(java.time.ZoneOffset.UTC).toString();
-  }
-
-  Report with(List<Result> others) {
-    return new Report(date, store, rttMillis, machine, effort, server, contestants, others);
-  }
-
-  /** Returns a scenario's name for readers, with the round trip if there was one. */
-  String named(String scenario) {
-    return named(scenario, rttMillis);
-  }
-
-  static String named(String scenario, int rttMillis) {
-    return rttMillis == 0 ? scenario : scenario + " at " + rttMillis + " ms";
   }
 }

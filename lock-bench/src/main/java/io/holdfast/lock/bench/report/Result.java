@@ -1,6 +1,7 @@
 package io.holdfast.lock.bench.report;
 
-import io.holdfast.lock.bench.candidate.Candidate;
+import io.holdfast.lock.bench.candidate.Candidate.Role;
+import io.holdfast.lock.bench.report.Report.Contestant;
 import io.holdfast.lock.bench.scenario.Scenario;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -20,55 +21,50 @@ import org.jspecify.annotations.Nullable;
  *     maximum is taken
  * @param ofFloor the median of the ratios to the floor in the same round, above 1 if better
  * @param ofBestPeer the median of the ratios to the peer with the best median
- * @param bestPeer the id of that peer
+ * @param bestPeer that peer
  * @param ofSession the median of the ratios to the database's own lock, which ends with its
  *     connection
- * @param fault why the figures don't count: two holders at once, or an error
+ * @param fault the reason why the figures don't count: two holders at once, or an error
  */
 public record Result(
-    String scenario,
-    String candidate,
+    Contestant contestant,
     Map<Figure, Double> figures,
     @Nullable Double ofFloor,
     @Nullable Double ofBestPeer,
-    @Nullable String bestPeer,
+    @Nullable Contestant bestPeer,
     @Nullable Double ofSession,
-    @Nullable String fault,
-    List<Round> rounds) {
-
-  public Result {
-    rounds = List.copyOf(rounds);
-  }
+    @Nullable String fault) {
 
   /**
-   * Returns the results of the candidates in a scenario.
+   * Returns the results of the candidates that took part in a scenario.
    *
-   * @param rounds the rounds of all candidates
+   * @param rounds the rounds of all candidates in that scenario
    */
-  public static List<Result> of(Scenario scenario, List<Candidate> candidates, List<Round> rounds) {
-    @Nullable String floor = best(scenario, candidates, rounds, Candidate.Role.FLOOR);
-    @Nullable String peer = best(scenario, candidates, rounds, Candidate.Role.PEER);
-    @Nullable String session = best(scenario, candidates, rounds, Candidate.Role.SESSION);
+  static List<Result> of(Scenario scenario, List<Contestant> contestants, List<Round> rounds) {
+    @Nullable Contestant floor = best(scenario, contestants, rounds, Role.FLOOR);
+    @Nullable Contestant peer = best(scenario, contestants, rounds, Role.PEER);
+    @Nullable Contestant session = best(scenario, contestants, rounds, Role.SESSION);
     List<Result> results = new ArrayList<>();
-    for (Candidate candidate : candidates) {
-      List<Round> own = of(candidate.id(), rounds);
+    for (Contestant one : contestants) {
+      List<Round> own = of(one, rounds);
+      if (own.isEmpty()) {
+        continue;
+      }
       @Nullable String fault = fault(own);
       results.add(new Result(
-          scenario.id(),
-          candidate.id(),
+          one,
           summary(own),
-          fault == null ? ratio(scenario, candidate.id(), floor, rounds) : null,
-          fault == null ? ratio(scenario, candidate.id(), peer, rounds) : null,
+          fault == null ? ratio(scenario, own, floor, rounds) : null,
+          fault == null ? ratio(scenario, own, peer, rounds) : null,
           peer,
-          fault == null ? ratio(scenario, candidate.id(), session, rounds) : null,
-          fault,
-          own));
+          fault == null ? ratio(scenario, own, session, rounds) : null,
+          fault));
     }
     return results;
   }
 
-  private static List<Round> of(String candidate, List<Round> rounds) {
-    return rounds.stream().filter(round -> round.candidate().equals(candidate)).toList();
+  private static List<Round> of(Contestant one, List<Round> rounds) {
+    return rounds.stream().filter(round -> round.candidate().equals(one.id())).toList();
   }
 
   private static @Nullable String fault(List<Round> own) {
@@ -116,25 +112,24 @@ public record Result(
     };
   }
 
-  private static @Nullable String best(
-      Scenario scenario, List<Candidate> candidates, List<Round> rounds, Candidate.Role role) {
-    return candidates.stream()
-        .filter(candidate -> candidate.role() == role)
-        .map(Candidate::id)
-        .filter(id -> fault(of(id, rounds)) == null)
-        .filter(id -> median(of(id, rounds), round -> score(scenario, round)).isPresent())
+  private static @Nullable Contestant best(
+      Scenario scenario, List<Contestant> contestants, List<Round> rounds, Role role) {
+    return contestants.stream()
+        .filter(one -> one.role() == role)
+        .filter(one -> fault(of(one, rounds)) == null)
+        .filter(one -> median(of(one, rounds), round -> score(scenario, round)).isPresent())
         .max(Comparator.comparingDouble(
-            id -> median(of(id, rounds), round -> score(scenario, round)).orElse(0)))
+            one -> median(of(one, rounds), round -> score(scenario, round)).orElse(0)))
         .orElse(null);
   }
 
   private static @Nullable Double ratio(
-      Scenario scenario, String candidate, @Nullable String base, List<Round> rounds) {
+      Scenario scenario, List<Round> own, @Nullable Contestant base, List<Round> rounds) {
     if (base == null) {
       return null;
     }
     List<Round> bases = of(base, rounds);
-    OptionalDouble ratio = median(of(candidate, rounds), round -> {
+    OptionalDouble ratio = median(own, round -> {
       @Nullable Double score = score(scenario, round);
       @Nullable
       Double other = bases.stream()

@@ -1,18 +1,20 @@
 package io.holdfast.lock.bench.report;
 
+import io.holdfast.lock.bench.scenario.Scenario;
 import java.util.Collections;
 import java.util.EnumMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The result of one candidate in one round.
+ * The measurements of one candidate in one round of a scenario.
  *
  * @param figures the figures that were measured
  * @param violations the number of times that two holders were inside at once
  * @param error the failure that ended the round, if any
  */
 public record Round(
+    Scenario scenario,
     String candidate,
     int number,
     Map<Figure, Double> figures,
@@ -25,7 +27,7 @@ public record Round(
     figures = Collections.unmodifiableMap(rounded);
   }
 
-  public static Round failed(String candidate, int number, String error) {
-    return new Round(candidate, number, Map.of(), 0, error);
+  public static Round failed(Scenario scenario, String candidate, int number, String error) {
+    return new Round(scenario, candidate, number, Map.of(), 0, error);
   }
 }

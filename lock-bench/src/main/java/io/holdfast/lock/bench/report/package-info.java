@@ -1,8 +1,8 @@
 /**
- * The results and what is made of them: {@link io.holdfast.lock.bench.report.Round}s become
- * {@link io.holdfast.lock.bench.report.Result}s, these a
- * {@link io.holdfast.lock.bench.report.Report}, which {@link io.holdfast.lock.bench.report.Kept}
- * stores as JSON, and from that come the {@link io.holdfast.lock.bench.report.Tables}.
+ * The results: a {@link io.holdfast.lock.bench.report.Report} has the
+ * {@link io.holdfast.lock.bench.report.Round}s of a run and is its JSON file. All that readers see
+ * comes from them: {@link io.holdfast.lock.bench.report.Result}s, and their
+ * {@link io.holdfast.lock.bench.report.Summary}.
  */
 @NullMarked
 package io.holdfast.lock.bench.report;

@@ -2,7 +2,8 @@ package io.holdfast.lock.bench.report;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.holdfast.lock.bench.candidate.Candidate;
+import io.holdfast.lock.bench.candidate.Candidate.Role;
+import io.holdfast.lock.bench.report.Report.Contestant;
 import io.holdfast.lock.bench.scenario.Scenario;
 import java.util.ArrayList;
 import java.util.List;
@@ -10,11 +11,11 @@ import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 class ResultTest {
-  private final Candidate floor = candidate("floor", Candidate.Role.FLOOR);
-  private final Candidate holdfast = candidate("holdfast", Candidate.Role.HOLDFAST);
-  private final Candidate slow = candidate("slow", Candidate.Role.PEER);
-  private final Candidate fast = candidate("fast", Candidate.Role.PEER);
-  private final List<Candidate> candidates = List.of(floor, holdfast, slow, fast);
+  private final Contestant floor = contestant("floor", Role.FLOOR);
+  private final Contestant holdfast = contestant("holdfast", Role.HOLDFAST);
+  private final Contestant slow = contestant("slow", Role.PEER);
+  private final Contestant fast = contestant("fast", Role.PEER);
+  private final List<Contestant> contestants = List.of(floor, holdfast, slow, fast);
   private final List<Round> rounds = new ArrayList<>();
 
   @Test
@@ -28,23 +29,25 @@ class ResultTest {
 
     assertThat(result.ofFloor()).isEqualTo(0.9);
     assertThat(result.ofBestPeer()).isEqualTo(2);
-    assertThat(result.bestPeer()).isEqualTo("fast");
+    assertThat(result.bestPeer()).isEqualTo(fast);
     assertThat(result.figures()).containsEntry(Figure.RATE, 900.0);
   }
 
   @Test
   void ofLatenciesTheLowerIsTheBetter() {
-    rounds.add(new Round("floor", 1, Map.of(Figure.P50_MICROS, 100.0), 0, null));
-    rounds.add(new Round("holdfast", 1, Map.of(Figure.P50_MICROS, 200.0), 0, null));
+    rounds.add(new Round(Scenario.HAND_OFF, "floor", 1, Map.of(Figure.P50_MICROS, 100.0), 0, null));
+    rounds.add(
+        new Round(Scenario.HAND_OFF, "holdfast", 1, Map.of(Figure.P50_MICROS, 200.0), 0, null));
 
     assertThat(result(Scenario.HAND_OFF, "holdfast").ofFloor()).isEqualTo(0.5);
   }
 
   @Test
   void theLongestLatencyIsThatOfAllRounds() {
-    rounds.add(new Round("floor", 1, Map.of(Figure.MAX_MICROS, 10.0), 0, null));
-    rounds.add(new Round("floor", 2, Map.of(Figure.MAX_MICROS, 900.0), 0, null));
-    rounds.add(new Round("floor", 3, Map.of(Figure.MAX_MICROS, 11.0), 0, null));
+    rounds.add(new Round(Scenario.FOUR_JVMS, "floor", 1, Map.of(Figure.MAX_MICROS, 10.0), 0, null));
+    rounds.add(
+        new Round(Scenario.FOUR_JVMS, "floor", 2, Map.of(Figure.MAX_MICROS, 900.0), 0, null));
+    rounds.add(new Round(Scenario.FOUR_JVMS, "floor", 3, Map.of(Figure.MAX_MICROS, 11.0), 0, null));
 
     assertThat(result(Scenario.FOUR_JVMS, "floor").figures())
         .containsEntry(Figure.MAX_MICROS, 900.0);
@@ -53,39 +56,43 @@ class ResultTest {
   @Test
   void whoLetsTwoInIsMarkedAndIsNobodysMeasure() {
     rates(1, 1000, 900, 100, 450);
-    rounds.add(new Round("fast", 2, Map.of(Figure.RATE, 450.0), 1, null));
+    rounds.add(new Round(Scenario.UNCONTENDED_1, "fast", 2, Map.of(Figure.RATE, 450.0), 1, null));
 
     Result guilty = result(Scenario.UNCONTENDED_1, "fast");
 
     assertThat(guilty.fault()).contains("two holders");
     assertThat(guilty.ofFloor()).isNull();
-    assertThat(result(Scenario.UNCONTENDED_1, "holdfast").bestPeer()).isEqualTo("slow");
+    assertThat(result(Scenario.UNCONTENDED_1, "holdfast").bestPeer()).isEqualTo(slow);
   }
 
   @Test
   void whoFailsIsMarked() {
     rates(1, 1000, 900, 100, 450);
-    rounds.add(Round.failed("slow", 2, "the server is gone"));
+    rounds.add(Round.failed(Scenario.UNCONTENDED_1, "slow", 2, "the server is gone"));
 
     assertThat(result(Scenario.UNCONTENDED_1, "slow").fault()).isEqualTo("the server is gone");
   }
 
   private void rates(int number, double... rates) {
     for (int i = 0; i < rates.length; i++) {
-      rounds.add(new Round(candidates.get(i).id(), number, Map.of(Figure.RATE, rates[i]), 0, null));
+      rounds.add(new Round(
+          Scenario.UNCONTENDED_1,
+          contestants.get(i).id(),
+          number,
+          Map.of(Figure.RATE, rates[i]),
+          0,
+          null));
     }
   }
 
   private Result result(Scenario scenario, String candidate) {
-    return Result.of(scenario, candidates, rounds).stream()
-        .filter(result -> result.candidate().equals(candidate))
+    return Result.of(scenario, contestants, rounds).stream()
+        .filter(result -> result.contestant().id().equals(candidate))
         .findFirst()
         .orElseThrow();
   }
 
-  private static Candidate candidate(String id, Candidate.Role role) {
-    return Candidate.of(id, id, role, ResultTest.class, Scenario.ALL, url -> {
-      throw new IllegalStateException("not opened");
-    });
+  private static Contestant contestant(String id, Role role) {
+    return new Contestant(id, id, role, "1.0");
   }
 }

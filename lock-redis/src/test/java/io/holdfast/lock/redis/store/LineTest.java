@@ -40,7 +40,7 @@ import redis.clients.jedis.RedisClient;
 
 /** The line of waiters: its order, the messages to them, and its cost. */
 class LineTest {
-  /** Of two scripts, which are commands themselves; docs/benchmarks tells of it. */
+  /** The commands of two scripts, which are commands themselves. */
   private static final int COMMANDS_PER_CYCLE = 9;
 
   private static final Duration TURN_LASTS =
