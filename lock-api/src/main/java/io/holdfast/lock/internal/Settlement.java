@@ -24,8 +24,8 @@ import org.jspecify.annotations.Nullable;
  * listeners.
  *
  * <p>Each method first changes the state, then tells listeners, then logs. What an Error cuts short
- * is gone on with by a task: the hold's calls {@link #release}, the grant's {@link #settle}. Both do
- * what is left. An open handle stays open, and is its user's to close again; if a guard's end is
+ * is gone on with by a task: the hold's calls {@link #release}, the grant's {@link #settle}. Both
+ * do what is left. An open handle stays open, and is its user's to close again; if a guard's end is
  * cut short, the lease ends with its TTL.
  *
  * <p>A close and a loss can meet. The state of the grant decides, and {@code onLost} is told by who

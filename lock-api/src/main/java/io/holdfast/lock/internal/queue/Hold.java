@@ -406,8 +406,8 @@ public final class Hold extends Task implements HeldLease {
   }
 
   /**
-   * Returns the loss listeners of the handle that was closed last: the grant can turn out to be lost
-   * when it is released.
+   * Returns the loss listeners of the handle that was closed last: the grant can turn out to be
+   * lost when it is released.
    */
   public List<Consumer<? super LeaseLoss>> lastListeners() {
     return lastListeners;
