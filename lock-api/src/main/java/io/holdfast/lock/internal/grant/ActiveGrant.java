@@ -50,10 +50,7 @@ public final class ActiveGrant extends Task {
    * grant became uncertain does not make it certain.
    */
 
-  /**
-   * Told of changes, on the thread that made them, and settles losses. Only {@link #settle} may
-   * throw; nothing blocks.
-   */
+  /** Told of changes, on the thread that made them. Only {@link #settle} may throw; none blocks. */
   public interface Observer {
     /** The store must be asked about the grant at once, since the wall clock ran ahead. */
     void askAtOnce(ActiveGrant grant);
