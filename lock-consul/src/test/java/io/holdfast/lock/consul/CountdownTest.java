@@ -9,6 +9,7 @@ import io.holdfast.lock.consul.session.ConsulGrant;
 import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.testsupport.Await;
+import io.holdfast.lock.testsupport.MovableTime;
 import io.holdfast.lock.testsupport.ServerContainer;
 import java.io.IOException;
 import java.time.Duration;
@@ -29,7 +30,7 @@ class CountdownTest {
 
   private final String name = "countdown-" + UUID.randomUUID();
   private final TestHttp http = new TestHttp(ConsulServer.address(server));
-  private final AheadTime time = new AheadTime();
+  private final MovableTime time = new MovableTime();
   private OpenStore holder;
   private OpenStore finder;
 
@@ -109,7 +110,7 @@ class CountdownTest {
   void ofAMinimumHoldWhoseClientIsClosedOnlyWhatIsLeftIsCounted() throws Exception {
     long before = System.nanoTime();
     holdFor(Duration.ofMinutes(5));
-    time.by(Duration.ofMinutes(4).plusSeconds(45));
+    time.pass(Duration.ofMinutes(4).plusSeconds(45));
     holder.close();
     Duration most = Duration.ofSeconds(15);
     awaitCountdown(leftOf(most, before), most);
@@ -147,7 +148,7 @@ class CountdownTest {
         request -> Script.TRANSACTION.test(request) && Script.hasText(request, "\"delete\""),
         gate::askLater);
     try {
-      time.by(Duration.ofSeconds(13));
+      time.pass(Duration.ofSeconds(13));
       Await.until("its key is being deleted", gate::isReached);
       release.run();
       Await.until("the lock is free", () -> {
@@ -170,7 +171,7 @@ class CountdownTest {
       sent.incrementAndGet();
       throw new IOException("The end of the hold is not written");
     });
-    time.by(Duration.ofMinutes(5));
+    time.pass(Duration.ofMinutes(5));
     Await.until("its end was to be written", () -> sent.get() == 2);
     // Closed before the end is written again.
     holder.close();

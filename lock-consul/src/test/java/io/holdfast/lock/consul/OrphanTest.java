@@ -19,6 +19,7 @@ import io.holdfast.lock.spi.StoredHolder;
 import io.holdfast.lock.spi.Ticket;
 import io.holdfast.lock.tck.fault.FaultProxy;
 import io.holdfast.lock.testsupport.Await;
+import io.holdfast.lock.testsupport.MovableTime;
 import io.holdfast.lock.testsupport.ServerContainer;
 import java.io.IOException;
 import java.time.Duration;
@@ -40,7 +41,7 @@ class OrphanTest {
   private final String name = "orphan-" + UUID.randomUUID();
   private final TestHttp http = new TestHttp(ConsulServer.address(server));
   private final FaultProxy link = FaultProxy.open(server.host(), server.port());
-  private final AheadTime time = new AheadTime();
+  private final MovableTime time = new MovableTime();
   private OpenStore lost;
   private OpenStore other;
 
@@ -197,7 +198,7 @@ class OrphanTest {
     assertThat(http.keys(counted.attempt().key().replaceFirst("[^/]*$", Countdown.KEY)))
         .hasSize(2);
     Await.until("nothing is left", () -> {
-      time.by(Duration.ofMinutes(1));
+      time.pass(Duration.ofMinutes(1));
       return isGone("holdfast/m/" + name)
           && isGone("holdfast/session/" + held.attempt().session().id());
     });
@@ -289,7 +290,7 @@ class OrphanTest {
     ConsulGrant grant = lost.acquire(withMinHold(name, minHold));
     lost.store.release(grant, minHold);
     assertThat(isGranted()).isFalse();
-    time.by(minHold.minusSeconds(30));
+    time.pass(minHold.minusSeconds(30));
     end(grant.attempt());
     assertThat(isGranted()).isFalse();
     StoredHolder holder = other.store.inspect(OpenStore.key(name)).orElseThrow();
@@ -298,7 +299,7 @@ class OrphanTest {
     assertThat(holder.remaining())
         .as("counted from when it was first seen")
         .isLessThanOrEqualTo(Duration.ofSeconds(30));
-    time.by(Duration.ofSeconds(30));
+    time.pass(Duration.ofSeconds(30));
     Await.until("it is granted", this::isGranted);
   }
 
@@ -392,9 +393,9 @@ class OrphanTest {
     Duration ttl = Duration.ofMinutes(2);
     end(lost.acquire(OpenStore.claim(name, ttl)).attempt());
     assertThat(isGranted()).isFalse();
-    time.by(ttl.minusSeconds(20));
+    time.pass(ttl.minusSeconds(20));
     assertThat(isGranted()).isFalse();
-    time.by(Duration.ofSeconds(20));
+    time.pass(Duration.ofSeconds(20));
     Await.until("it is granted", this::isGranted);
   }
 
@@ -430,7 +431,7 @@ class OrphanTest {
     ConsulGrant held = lost.acquire(OpenStore.claim(name, ttl));
     Ticket ticket = other.queue(OpenStore.claim(name, ttl));
     long renewals = other.requests.count("/v1/session/renew/");
-    time.by(ttl.dividedBy(2));
+    time.pass(ttl.dividedBy(2));
     Await.until(
         "its session is renewed", () -> other.requests.count("/v1/session/renew/") > renewals);
     lost.store.release(held, Duration.ZERO);
@@ -489,7 +490,7 @@ class OrphanTest {
     assertThat(other.store.list(LockKind.MUTEX, "spare-" + name, 10)).isEmpty();
     assertThat(other.store.list(LockKind.MUTEX, name, 10)).hasSize(1);
     assertThat(isGone("holdfast/session/" + session)).isFalse();
-    time.by(Duration.ofMinutes(3));
+    time.pass(Duration.ofMinutes(3));
     Await.until(
         "the key that no attempt has is deleted", () -> isGone(spare.attempt().key()));
     Await.until("so are those of the session", () -> isGone("holdfast/session/" + session));
@@ -500,7 +501,7 @@ class OrphanTest {
         throw new IllegalStateException(e);
       }
     });
-    time.by(Duration.ofSeconds(15));
+    time.pass(Duration.ofSeconds(15));
     Await.until("its key is deleted as well", () -> isGone(grant.attempt().key()));
   }
 

@@ -11,14 +11,10 @@ import io.holdfast.lock.tck.fault.FaultProxy;
 import io.holdfast.lock.tck.fault.Ports;
 import io.holdfast.lock.testsupport.Await;
 import io.holdfast.lock.testsupport.Image;
+import io.holdfast.lock.testsupport.SelfSigned;
 import io.holdfast.lock.testsupport.ServerContainer;
-import java.io.InputStream;
-import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
 import java.nio.file.Path;
-import java.security.KeyStore;
 import java.time.Duration;
-import java.util.Base64;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -40,24 +36,23 @@ import org.testcontainers.containers.wait.strategy.Wait;
 
 /** An agent that speaks nothing but TLS, with a certificate of its own. */
 class TlsTest {
-  private static final char[] PASSWORD = "of the test".toCharArray();
   private static final int PORT = 8501;
 
   private static GenericContainer<?> server;
-  private static KeyStore own;
+  private static SelfSigned own;
 
   @BeforeAll
   static void start(@TempDir Path folder) throws Exception {
     ServerContainer.assumeDocker();
-    own = selfSigned(folder.resolve("keys.p12"));
+    own = SelfSigned.make(folder);
     server = new GenericContainer<>(Image.CONSUL.name())
         .withExposedPorts(PORT)
         .withCreateContainerCmdModifier(command -> command.withEntrypoint("sh"))
         .withCommand(
             "-c",
-            "printf %s '" + pem("CERTIFICATE", own.getCertificate("consul").getEncoded())
+            "printf %s '" + own.certificatePem()
                 + "' > certificate.pem && printf %s '"
-                + pem("PRIVATE KEY", own.getKey("consul", PASSWORD).getEncoded())
+                + own.keyPem()
                 + "' > key.pem && exec consul agent -server -bootstrap-expect=1 -data-dir=data"
                 + " -client=0.0.0.0 -bind=127.0.0.1"
                 + " -hcl='performance { raft_multiplier = 1 }' -hcl='ports { http = -1 https = "
@@ -144,58 +139,13 @@ class TlsTest {
   }
 
   private static OkHttpClient trusting() throws Exception {
-    KeyStore trusted = KeyStore.getInstance("PKCS12");
-    trusted.load(null, null);
-    trusted.setCertificateEntry("consul", own.getCertificate("consul"));
     TrustManagerFactory trust =
         TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
-    trust.init(trusted);
+    trust.init(own.trusted());
     SSLContext tls = SSLContext.getInstance("TLS");
     tls.init(null, trust.getTrustManagers(), null);
     return new OkHttpClient.Builder()
         .sslSocketFactory(tls.getSocketFactory(), (X509TrustManager) trust.getTrustManagers()[0])
         .build();
-  }
-
-  /** The JDK's own tool: no library of ours makes certificates. */
-  private static KeyStore selfSigned(Path file) throws Exception {
-    Process keytool = new ProcessBuilder(
-            Path.of(System.getProperty("java.home"), "bin", "keytool").toString(),
-            "-genkeypair",
-            "-alias",
-            "consul",
-            "-keyalg",
-            "EC",
-            "-dname",
-            "CN=127.0.0.1",
-            "-ext",
-            "SAN=ip:127.0.0.1,dns:localhost",
-            "-validity",
-            "2",
-            "-storetype",
-            "PKCS12",
-            "-storepass",
-            new String(PASSWORD),
-            "-keystore",
-            file.toString())
-        .redirectErrorStream(true)
-        .start();
-    String said = new String(keytool.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-    assertThat(keytool.waitFor()).as(said).isZero();
-    KeyStore store = KeyStore.getInstance("PKCS12");
-    try (InputStream in = Files.newInputStream(file)) {
-      store.load(in, PASSWORD);
-    }
-    return store;
-  }
-
-  private static String pem(String what, byte[] content) {
-    return "-----BEGIN "
-        + what
-        + "-----\n"
-        + Base64.getMimeEncoder(64, new byte[] {'\n'}).encodeToString(content)
-        + "\n-----END "
-        + what
-        + "-----\n";
   }
 }

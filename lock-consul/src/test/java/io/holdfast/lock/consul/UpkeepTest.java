@@ -8,6 +8,7 @@ import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Renewal;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.testsupport.Await;
+import io.holdfast.lock.testsupport.MovableTime;
 import io.holdfast.lock.testsupport.ServerContainer;
 import java.io.IOException;
 import java.time.Duration;
@@ -30,7 +31,7 @@ class UpkeepTest {
   private final String name = "upkeep-" + UUID.randomUUID();
   private final ExecutorService thread = Executors.newSingleThreadExecutor();
   private final Script.Gate gate = new Script.Gate();
-  private final AheadTime time = new AheadTime();
+  private final MovableTime time = new MovableTime();
   private final OpenStore open = new OpenStore(ConsulServer.address(server), time);
 
   @BeforeAll
@@ -51,7 +52,7 @@ class UpkeepTest {
     ConsulGrant unusedToo = open.acquire(OpenStore.claim("other-" + name, Duration.ofSeconds(40)));
     open.script.next(
         1, request -> request.url().encodedPath().startsWith("/v1/session/renew/"), gate::askLater);
-    time.by(Duration.ofSeconds(31));
+    time.pass(Duration.ofSeconds(31));
     Await.until("one is held up", gate::isReached);
     Await.until("the other is renewed", () -> open.requests.answered("/v1/session/renew/") > 0);
   }
@@ -76,9 +77,9 @@ class UpkeepTest {
     open.script.next(1, Script::isOnSession, gate::failLater);
     ConsulGrant held = open.acquire(OpenStore.claim(name, Duration.ofSeconds(60)));
     Await.until("the session is watched", gate::isReached);
-    time.by(Duration.ofSeconds(50));
+    time.pass(Duration.ofSeconds(50));
     assertThat(open.store.renew(List.of(held))).hasOnlyElementsOfType(Renewal.Renewed.class);
-    time.by(Duration.ofSeconds(40));
+    time.pass(Duration.ofSeconds(40));
     assertThat(open.suspensions).hasValue(0);
     gate.open();
     Await.until("the holder doubts", () -> open.suspensions.get() == 1);
@@ -105,7 +106,7 @@ class UpkeepTest {
   @Test
   void aTaskThatRunsWhenItsClientIsClosedBeginsNothingMore() {
     open.script.next(1, Script.TRANSACTION, gate::askLater);
-    time.by(Duration.ofMinutes(2));
+    time.pass(Duration.ofMinutes(2));
     Await.until("it begins to look through all lines", gate::isReached);
     open.close();
     gate.open();

@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.holdfast.lock.Lease;
 import io.holdfast.lock.LockClient;
-import io.holdfast.lock.redis.server.MovableTime;
 import io.holdfast.lock.redis.server.OwnConnection;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockStore;
@@ -16,6 +15,7 @@ import io.holdfast.lock.tck.fault.FaultProxy;
 import io.holdfast.lock.tck.fault.Ports;
 import io.holdfast.lock.testsupport.Await;
 import io.holdfast.lock.testsupport.Claims;
+import io.holdfast.lock.testsupport.MovableTime;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -222,7 +222,7 @@ class AddressMoveTest {
       redis.getPool().clear();
       Grant held = there.tryAcquire(Claims.claim(Claims.freshKey())).orElseThrow();
       Stores.Waiter second = Stores.Waiter.join(waiting, held.claim().key());
-      time.advance(OwnConnection.AGE_MAX.plusSeconds(1));
+      time.pass(OwnConnection.AGE_MAX.plusSeconds(1));
       // Polls are what keeps a subscription alive.
       Await.until("hears", () -> {
         assertThat(second.ticket().poll()).isInstanceOf(Ticket.Waiting.class);

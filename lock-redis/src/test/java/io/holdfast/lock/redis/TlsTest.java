@@ -9,14 +9,11 @@ import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.Renewal;
 import io.holdfast.lock.testsupport.Await;
 import io.holdfast.lock.testsupport.Claims;
-import java.io.InputStream;
+import io.holdfast.lock.testsupport.SelfSigned;
 import java.io.OutputStream;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.security.KeyStore;
 import java.time.Duration;
-import java.util.Base64;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -31,10 +28,8 @@ class TlsTest {
 
   @Test
   void everyConnectionOfAClientSpeaksTls(@TempDir Path folder) throws Exception {
-    KeyStore own = selfSigned(folder.resolve("keys.p12"));
-    try (ManyServers servers = ManyServers.tls(
-            pem("CERTIFICATE", own.getCertificate("redis").getEncoded()),
-            pem("PRIVATE KEY", own.getKey("redis", PASSWORD).getEncoded()));
+    SelfSigned own = SelfSigned.make(folder);
+    try (ManyServers servers = ManyServers.tls(own.certificatePem(), own.keyPem());
         RedisClient redis = RedisAccess.client(
             servers.address(0),
             8,
@@ -54,59 +49,14 @@ class TlsTest {
     }
   }
 
-  /** The JDK's own tool: no library of ours makes certificates. */
-  private static KeyStore selfSigned(Path file) throws Exception {
-    Process keytool = new ProcessBuilder(
-            Path.of(System.getProperty("java.home"), "bin", "keytool").toString(),
-            "-genkeypair",
-            "-alias",
-            "redis",
-            "-keyalg",
-            "EC",
-            "-dname",
-            "CN=127.0.0.1",
-            "-ext",
-            "SAN=ip:127.0.0.1",
-            "-validity",
-            "2",
-            "-storetype",
-            "PKCS12",
-            "-storepass",
-            new String(PASSWORD),
-            "-keystore",
-            file.toString())
-        .redirectErrorStream(true)
-        .start();
-    String said = new String(keytool.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-    assertThat(keytool.waitFor()).as(said).isZero();
-    KeyStore store = KeyStore.getInstance("PKCS12");
-    try (InputStream in = Files.newInputStream(file)) {
-      store.load(in, PASSWORD);
-    }
-    return store;
-  }
-
-  private static SslOptions trusting(KeyStore own, Path file) throws Exception {
-    KeyStore trusted = KeyStore.getInstance("PKCS12");
-    trusted.load(null, null);
-    trusted.setCertificateEntry("redis", own.getCertificate("redis"));
+  private static SslOptions trusting(SelfSigned own, Path file) throws Exception {
     try (OutputStream out = Files.newOutputStream(file)) {
-      trusted.store(out, PASSWORD);
+      own.trusted().store(out, PASSWORD);
     }
     return SslOptions.builder()
         .truststore(file.toFile(), PASSWORD)
         .trustStoreType("PKCS12")
         .sslVerifyMode(SslVerifyMode.FULL)
         .build();
-  }
-
-  private static String pem(String what, byte[] content) {
-    return "-----BEGIN "
-        + what
-        + "-----\n"
-        + Base64.getMimeEncoder(64, new byte[] {'\n'}).encodeToString(content)
-        + "\n-----END "
-        + what
-        + "-----\n";
   }
 }

@@ -18,6 +18,7 @@ import io.holdfast.lock.PermitLease;
 import io.holdfast.lock.PermitsMismatchException;
 import io.holdfast.lock.SemaphoreClient;
 import io.holdfast.lock.testsupport.Await;
+import io.holdfast.lock.testsupport.MovableTime;
 import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Timer;
@@ -39,7 +40,7 @@ class LockMetricsTest {
 
   private final MeterRegistry registry = new SimpleMeterRegistry();
   private final InMemoryServer server = new InMemoryServer();
-  private final JumpingTime time = new JumpingTime();
+  private final MovableTime time = new MovableTime();
   private final ExecutorService threads = Executors.newCachedThreadPool();
   private final List<LockClient> opened = new ArrayList<>();
   private final SemaphoreClient others = InMemoryLocks.builder(server).build();
@@ -247,7 +248,7 @@ class LockMetricsTest {
     Lease lease = client.get("orders/1", LockOptions.fixed(TTL)).lock();
     lease.extend(Duration.ofMinutes(1));
     Await.until("the extension", () -> counted("renewals") == 1);
-    time.jump(Duration.ofHours(1));
+    time.jumpWall(Duration.ofHours(1));
     assertThat(lease.isHeld()).isFalse();
     Await.until("the doubt", () -> counted("uncertain") == 1);
     Thread dying = new Thread(() -> client.get("orders/2").asLock().lock());

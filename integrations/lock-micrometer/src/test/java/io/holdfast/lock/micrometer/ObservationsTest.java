@@ -7,6 +7,7 @@ import io.holdfast.lock.InMemoryServer;
 import io.holdfast.lock.Lease;
 import io.holdfast.lock.LockClient;
 import io.holdfast.lock.testsupport.Await;
+import io.holdfast.lock.testsupport.MovableTime;
 import io.micrometer.common.KeyValue;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.observation.DefaultMeterObservationHandler;
@@ -32,7 +33,7 @@ class ObservationsTest {
   private final List<Observation.Context> stopped = new CopyOnWriteArrayList<>();
   private final List<String> events = new CopyOnWriteArrayList<>();
   private final InMemoryServer server = new InMemoryServer();
-  private final JumpingTime time = new JumpingTime();
+  private final MovableTime time = new MovableTime();
   private final ExecutorService threads = Executors.newCachedThreadPool();
   private LockClient others;
   private LockClient client;
@@ -176,7 +177,7 @@ class ObservationsTest {
   @Test
   void aDoubtAndItsEndAreEventsOfTheLease() throws Exception {
     Lease lease = client.get("orders/42").lock();
-    time.jump(Duration.ofHours(1));
+    time.jumpWall(Duration.ofHours(1));
     assertThat(lease.isHeld()).isFalse();
     Await.until("the doubt", () -> events.contains("holdfast.lock.lease uncertain"));
     lease.verify();

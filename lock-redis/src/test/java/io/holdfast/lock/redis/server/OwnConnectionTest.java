@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.holdfast.lock.redis.Stores;
 import io.holdfast.lock.spi.Deadline;
+import io.holdfast.lock.testsupport.MovableTime;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
 import redis.clients.jedis.Connection;
@@ -18,9 +19,9 @@ class OwnConnectionTest {
     try (RedisClient redis = Stores.client();
         OwnConnection own = new OwnConnection(redis.getPool(), time)) {
       long first = own.use(deadline(), OwnConnectionTest::id);
-      time.advance(OwnConnection.AGE_MAX.minusSeconds(10));
+      time.pass(OwnConnection.AGE_MAX.minusSeconds(10));
       assertThat(own.<Long>use(deadline(), OwnConnectionTest::id)).isEqualTo(first);
-      time.advance(Duration.ofSeconds(11));
+      time.pass(Duration.ofSeconds(11));
       assertThat(own.<Long>use(deadline(), OwnConnectionTest::id)).isNotEqualTo(first);
     }
   }

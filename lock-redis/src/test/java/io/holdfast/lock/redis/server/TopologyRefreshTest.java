@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.TimeSource;
 import io.holdfast.lock.testsupport.Await;
+import io.holdfast.lock.testsupport.MovableTime;
 import java.time.Duration;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -52,7 +53,7 @@ class TopologyRefreshTest {
   void callersWaitNoLongerThanTheirDeadlinesForTheOneThatIsUnderWay() throws Exception {
     for (int i = 0; i < 20; i++) {
       assertThat(await(Duration.ofMillis(10))).isFalse();
-      time.advance(Duration.ofMillis(100));
+      time.pass(Duration.ofMillis(100));
     }
     Await.until("it has begun", () -> begun.get() > 0);
     assertThat(begun).hasValue(1);
@@ -65,10 +66,10 @@ class TopologyRefreshTest {
   void theNextOneBeginsHalfASecondAfterTheLastOneBegan() {
     answer.countDown();
     assertThat(await(LONG)).isTrue();
-    time.advance(Duration.ofMillis(100));
+    time.pass(Duration.ofMillis(100));
     assertThat(await(LONG)).isTrue();
     assertThat(begun).hasValue(1);
-    time.advance(Duration.ofMillis(500));
+    time.pass(Duration.ofMillis(500));
     assertThat(await(LONG)).isTrue();
     assertThat(begun).hasValue(2);
   }
@@ -85,7 +86,7 @@ class TopologyRefreshTest {
         time,
         THREAD)) {
       assertThat(failing.await(Deadline.after(LONG, TimeSource.system()))).isFalse();
-      time.advance(Duration.ofMillis(500));
+      time.pass(Duration.ofMillis(500));
       assertThat(failing.await(Deadline.after(LONG, TimeSource.system()))).isTrue();
       assertThat(tries).hasValue(2);
     }
@@ -104,7 +105,7 @@ class TopologyRefreshTest {
   @Test
   void aWaitForAPoolThatTheApplicationHasExhaustedIsInterruptedAfterSomeTime() throws Exception {
     assertThat(await(Duration.ofMillis(10))).isFalse();
-    time.advance(Duration.ofSeconds(11));
+    time.pass(Duration.ofSeconds(11));
     assertThat(await(LONG)).isTrue();
     assertThat(interrupted).hasValue(1);
     assertThat(begun).hasValue(1);
@@ -115,7 +116,7 @@ class TopologyRefreshTest {
     assertThat(await(Duration.ofMillis(10))).isFalse();
     refresh.close();
     Await.until("interrupted", () -> interrupted.get() == 1);
-    time.advance(Duration.ofSeconds(1));
+    time.pass(Duration.ofSeconds(1));
     assertThat(await(LONG)).isTrue();
     assertThat(begun).hasValue(1);
   }

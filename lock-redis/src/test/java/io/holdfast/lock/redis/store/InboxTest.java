@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import io.holdfast.lock.redis.Stores;
 import io.holdfast.lock.redis.server.Daemons;
-import io.holdfast.lock.redis.server.MovableTime;
 import io.holdfast.lock.redis.server.PlainConnections;
 import io.holdfast.lock.redis.server.Primaries;
 import io.holdfast.lock.spi.Claim;
@@ -15,6 +14,7 @@ import io.holdfast.lock.spi.TimeSource;
 import io.holdfast.lock.tck.Rule;
 import io.holdfast.lock.testsupport.Await;
 import io.holdfast.lock.testsupport.Claims;
+import io.holdfast.lock.testsupport.MovableTime;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
@@ -104,7 +104,7 @@ class InboxTest {
       inbox.listen();
       try (Socket silent = server.accept()) {
         awaitAndSkip(silent, inbox, "SUBSCRIBE");
-        time.advance(Stores.STORE_TIMEOUT.plusSeconds(1));
+        time.pass(Stores.STORE_TIMEOUT.plusSeconds(1));
         inbox.listen();
       }
       try (Socket answering = server.accept()) {
@@ -114,16 +114,16 @@ class InboxTest {
         assertThat(heard.tryAcquire(2, Await.PATIENCE.toSeconds(), TimeUnit.SECONDS))
             .isTrue();
         for (int i = 0; i < 3; i++) {
-          time.advance(Duration.ofSeconds(4));
+          time.pass(Duration.ofSeconds(4));
           awaitAndSkip(answering, inbox, "SUBSCRIBE");
           answer(answering, SUBSCRIBED);
         }
-        time.advance(Duration.ofSeconds(4));
+        time.pass(Duration.ofSeconds(4));
         awaitAndSkip(answering, inbox, "SUBSCRIBE");
         assertThat(heard.availablePermits())
             .as("polls for a server that is well")
             .isZero();
-        time.advance(Stores.STORE_TIMEOUT.plusSeconds(1));
+        time.pass(Stores.STORE_TIMEOUT.plusSeconds(1));
         inbox.listen();
         server.accept().close();
       }
