@@ -274,9 +274,9 @@ final class LifeCycles {
         "renewals without an answer",
         s -> s.holding(lease -> {
           s.next("LockStore.renew", LOST);
-          s.next("LockStore.renew", REFUSED);
-          s.pass(AT_RENEWAL);
-          s.pass(Duration.ofSeconds(6));
+          // Until it is so late that one more try is all that is left.
+          Collections.nCopies(4, REFUSED).forEach(refused -> s.next("LockStore.renew", refused));
+          passTheTtl(s);
         }));
     Set<Trait> executor = Set.of(Trait.LOSES, Trait.HAS_EXECUTOR);
     add(Sort.LOCK, "a loss told by the user's executor", executor, s -> {

@@ -51,8 +51,8 @@ final class Scene {
   private static final int PERMITS = 2;
   private static final LockOptions RENEWED = LockOptions.renewed(TTL);
 
-  /** The name of a lease that the client holds all along. */
-  private static final String KEPT = "kept";
+  /** The name of a lease that the client holds all along; the store renews it with that of x. */
+  private static final String KEPT = "held";
 
   /** The answer to a call that was carried out is lost. */
   static final Answering LOST = call -> {
