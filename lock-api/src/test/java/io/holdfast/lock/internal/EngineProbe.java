@@ -33,13 +33,6 @@ public final class EngineProbe {
         List.of(engine.parts.settlers(), engine.parts.cleaners(), engine.parts.callbackThreads()));
   }
 
-  /** As {@link #areWorkersIdle}, but there can be tasks that wait for their next try. */
-  public static boolean areWorkersWaiting(LockClient client) {
-    EngineClient engine = engine(client);
-    return WorkersProbe.areWaiting(
-        List.of(engine.parts.settlers(), engine.parts.cleaners(), engine.parts.callbackThreads()));
-  }
-
   /** A description of its own threads, for messages. */
   public static String describe(LockClient client) {
     return "keeper "
@@ -47,8 +40,7 @@ public final class EngineProbe {
         + ", groups being renewed "
         + renewing(client)
         + ", workers "
-        + (areWorkersIdle(client) ? "idle" : "busy")
-        + (areWorkersWaiting(client) ? ", none of it now" : "");
+        + (areWorkersIdle(client) ? "idle" : "busy");
   }
 
   /** Changes how all threads but the keeper are made. */

@@ -1,37 +1,32 @@
 package io.holdfast.lock.internal;
 
+import io.holdfast.lock.AnyLease;
 import io.holdfast.lock.Lease;
 import io.holdfast.lock.LockClient;
+import io.holdfast.lock.SemaphoreClient;
 import io.holdfast.lock.internal.grant.ActiveGrant;
 import io.holdfast.lock.internal.grant.GrantState;
 import io.holdfast.lock.internal.grant.GrantState.Phase;
 import io.holdfast.lock.internal.queue.Handle;
 import io.holdfast.lock.internal.queue.WaitQueue;
 import io.holdfast.lock.internal.renewal.KeeperProbe;
+import io.holdfast.lock.internal.task.WorkersProbe;
 import io.holdfast.lock.internal.time.Clocks;
 import io.holdfast.lock.internal.time.ClocksProbe;
+import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.LockKind;
-import io.holdfast.lock.spi.LockStore;
+import io.holdfast.lock.spi.PermitStore;
 import io.holdfast.lock.spi.StoreEvents;
+import java.lang.ref.Reference;
 import java.lang.reflect.Field;
 import java.security.SecureRandom;
+import java.util.List;
 import java.util.Random;
 import java.util.function.BiFunction;
 
 /** A client whose threads are made by a test, and that draws owner ids from a seed. */
 public final class ModelEngine {
-  private static final Field RANDOM;
-
-  static {
-    try {
-      RANDOM = Claims.class.getDeclaredField("random");
-      RANDOM.setAccessible(true);
-    } catch (ReflectiveOperationException e) {
-      throw new ExceptionInInitializerError(e);
-    }
-  }
-
   private ModelEngine() {}
 
   private static final class Seeded extends SecureRandom {
@@ -49,23 +44,32 @@ public final class ModelEngine {
     }
   }
 
-  /** Starts one. */
-  public static LockClient start(
+  /**
+   * Starts one.
+   *
+   * @param threads makes a thread for a task, and for a sort of them
+   */
+  public static SemaphoreClient start(
       Engine.Settings settings,
       String name,
       long seed,
-      LockStore store,
+      PermitStore store,
       BiFunction<Runnable, String, Thread> threads) {
     Claims claims = new Claims(name, "model");
     try {
-      RANDOM.set(claims, new Seeded(seed));
-    } catch (IllegalAccessException e) {
+      field(claims, "random").set(claims, new Seeded(seed));
+    } catch (ReflectiveOperationException e) {
       throw new LinkageError(e.getMessage(), e);
     }
-    EngineClient client =
-        new EngineClient(settings, new Clocks(settings.time()), name, claims, store);
-    EngineProbe.changeThreads(client, factory -> task -> threads.apply(task, "worker"));
-    KeeperProbe.runOn(client.parts.keeper(), task -> threads.apply(task, "keeper"));
+    EngineSemaphoreClient client =
+        new EngineSemaphoreClient(settings, new Clocks(settings.time()), name, claims, store);
+    Parts parts = client.parts;
+    WorkersProbe.change(parts.settlers(), factory -> task -> threads.apply(task, "settlement"));
+    WorkersProbe.change(parts.cleaners(), factory -> task -> threads.apply(task, "clean-up"));
+    WorkersProbe.change(
+        parts.callbackThreads(), factory -> task -> threads.apply(task, "callback"));
+    KeeperProbe.change(parts.keeper(), factory -> task -> threads.apply(task, "renewal"));
+    KeeperProbe.runOn(parts.keeper(), task -> threads.apply(task, "keeper"));
     client.start();
     return client;
   }
@@ -97,6 +101,11 @@ public final class ModelEngine {
       return handle.hold().grant().grantedAtNanos();
     }
 
+    /** Its grant. */
+    public Grant grant() {
+      return handle.hold().grant().grant();
+    }
+
     /** Its grant's number. */
     public long number() {
       return handle.hold().grant().grant().number();
@@ -118,6 +127,34 @@ public final class ModelEngine {
   /** The inside of a lease. */
   public static Held held(Lease lease) {
     return new Held(((EngineLease) lease).handle);
+  }
+
+  /** The inside of a lease, for each lock that it is of. */
+  public static List<Held> allHeld(AnyLease lease) {
+    List<?> leases =
+        lease instanceof EngineJointLease ? (List<?>) read(lease, "leases") : List.of(lease);
+    return leases.stream().map(one -> new Held(((EngineLease) one).handle)).toList();
+  }
+
+  /** Does what a garbage collector does with a lease that its user dropped. */
+  public static void drop(AnyLease lease) {
+    for (Held held : allHeld(lease)) {
+      boolean unused = ((Reference<?>) read(held.handle(), "leaseReference")).enqueue();
+    }
+  }
+
+  private static Object read(Object object, String name) {
+    try {
+      return field(object, name).get(object);
+    } catch (ReflectiveOperationException e) {
+      throw new LinkageError(e.getMessage(), e);
+    }
+  }
+
+  private static Field field(Object object, String name) throws NoSuchFieldException {
+    Field field = object.getClass().getDeclaredField(name);
+    field.setAccessible(true);
+    return field;
   }
 
   /** The lease that a thread owns through {@code asLock()}. */

@@ -7,6 +7,7 @@ import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.LockStoreException;
 import io.holdfast.lock.internal.Engine;
 import io.holdfast.lock.internal.ModelEngine;
+import io.holdfast.lock.model.LifeCycle.Trait;
 import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.LockKind;
 import java.time.Duration;
@@ -29,6 +30,10 @@ final class Episode {
   private final Dice dice = new Dice();
   private final List<Place> places = new ArrayList<>();
   private final long faultNanos;
+
+  /** What is played instead of users and faults; null in most episodes. */
+  private @Nullable Scene scene;
+
   private int tasks;
 
   /** A machine, and what runs on it. */
@@ -54,12 +59,20 @@ final class Episode {
     }
   }
 
+  /** One of a life cycle, in which one call out of the engine fails. */
+  Episode(LifeCycle cycle, CallsOut calls) {
+    this(0, new Setting(cycle.is(Trait.HANDS_OVER)), List.of(), 0, null, cycle, calls);
+  }
+
+  /** @param cycle what is played instead of users and faults, with the calls out; null: nothing */
   Episode(
       long seed,
       Setting setting,
       List<Fault> faults,
       long faultNanos,
-      @Nullable StringBuilder trace) {
+      @Nullable StringBuilder trace,
+      @Nullable LifeCycle cycle,
+      @Nullable CallsOut calls) {
     this.setting = setting;
     this.faults = faults;
     this.faultNanos = faultNanos;
@@ -69,10 +82,23 @@ final class Episode {
     this.server = new Server(world, setting.make());
     this.network = new Network(world, d.next(), setting.timeoutNanos(), setting.machines());
     this.judge = new Judge(world, server);
-    world.lingers(d.oneIn(2) ? 8 : 64);
+    int lingers = d.oneIn(2) ? 8 : 64;
+    world.lingers(cycle == null ? lingers : Integer.MAX_VALUE);
     for (int i = 0; i < setting.machines(); i++) {
-      places.add(place(i, d));
+      places.add(i == 0 && cycle != null && calls != null ? place(d, cycle, calls) : place(i, d));
     }
+  }
+
+  private Place place(Dice d, LifeCycle cycle, CallsOut calls) {
+    Machine machine = new Machine(world, 0, Long.MAX_VALUE - setting.ttlNanosMax(), 0, 0);
+    world.add(machine);
+    RemoteStore store =
+        new RemoteStore(world, machine, network, server, setting.timeoutNanos(), d.next());
+    Scene its = new Scene(world, server, setting, cycle, calls, machine, store, d.next());
+    scene = its;
+    Place place = new Place(machine, store, its.client());
+    place.closes = cycle.is(Trait.CLOSES);
+    return place;
   }
 
   private Place place(int index, Dice d) {
@@ -109,8 +135,17 @@ final class Episode {
   void play() {
     try {
       world.check(judge::look);
-      faults();
-      recovery();
+      Scene its = scene;
+      if (its == null) {
+        faults();
+        recovery();
+      } else {
+        places.forEach(place -> place.store.calm());
+        world.check(its::look);
+        its.play();
+        recovery();
+        its.quiet();
+      }
       rest();
       closing();
     } finally {
@@ -428,12 +463,16 @@ final class Episode {
 
   private void closing() {
     for (Place place : places) {
-      if (place.isWell()) {
+      if (place.isWell() || (scene != null && place.isAlive())) {
         close(place);
       }
     }
     if (!world.run(() -> tasks(), 6 * setting.timeoutNanos())) {
       throw new Broken(Rule.ENDS, "a client does not close");
+    }
+    Scene its = scene;
+    if (its != null) {
+      its.end();
     }
     for (Place place : places) {
       if (place.isAlive()) {

@@ -6,13 +6,14 @@ import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.LockKind;
-import io.holdfast.lock.spi.LockStore;
+import io.holdfast.lock.spi.PermitStore;
 import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.Renewal;
 import io.holdfast.lock.spi.StoreEvents;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoredHolder;
 import io.holdfast.lock.spi.StoredLock;
+import io.holdfast.lock.spi.StoredPermit;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -22,7 +23,7 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** A client's side of the model's store: each call is a request that takes its way. */
-final class RemoteStore implements LockStore {
+final class RemoteStore implements PermitStore {
   private final World world;
   private final Machine machine;
   private final Network network;
@@ -347,8 +348,13 @@ final class RemoteStore implements LockStore {
   }
 
   @Override
-  public Optional<StoredHolder> inspect(LockKey key) {
-    return Optional.empty();
+  public Optional<StoredHolder> inspect(LockKey key) throws StoreException {
+    return holders(key).stream().map(StoredPermit::holder).findFirst();
+  }
+
+  @Override
+  public List<StoredPermit> holders(LockKey key) throws StoreException {
+    return call(() -> "holders " + key.name(), true, () -> server.holders(key));
   }
 
   @Override

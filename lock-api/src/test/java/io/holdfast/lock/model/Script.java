@@ -69,7 +69,7 @@ final class Script {
 
   private @Nullable Broken play(long seed, List<Fault> faults, @Nullable StringBuilder text) {
     Setting setting = setting(seed);
-    Episode episode = new Episode(seed, setting, faults, faultNanos(setting), text);
+    Episode episode = new Episode(seed, setting, faults, faultNanos(setting), text, null, null);
     try {
       episode.play();
       return null;

@@ -4,7 +4,10 @@ import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.ReleaseOutcome;
+import io.holdfast.lock.spi.StoredHolder;
+import io.holdfast.lock.spi.StoredPermit;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
@@ -13,6 +16,8 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.Predicate;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -48,15 +53,21 @@ final class Server {
       long placeNanos) {}
 
   private static final class Row {
+    /** One, if it is no semaphore. */
+    private List<Permit> permits = List.of(new Permit());
+
+    private final Deque<Place> line = new ArrayDeque<>();
+
+    /** The last time at which it stopped being taken or waited for. */
+    private long takenUntilNanos = -1;
+  }
+
+  private static final class Permit {
     private @Nullable Claim owner;
     private int ownerIndex;
     private long number;
     private long untilNanos;
     private boolean released;
-    private final Deque<Place> line = new ArrayDeque<>();
-
-    /** The last time at which it stopped being taken or waited for. */
-    private long takenUntilNanos = -1;
   }
 
   private static final class Place {
@@ -99,11 +110,11 @@ final class Server {
   }
 
   Optional<Grant> tryAcquire(Claim claim, int index) {
-    return Optional.ofNullable(take(tidied(claim.key()), claim, index));
+    return Optional.ofNullable(take(tidied(claim), claim, index));
   }
 
   Answer acquireOrQueue(Claim claim, int index, long question, Waiting waiting) {
-    Row row = tidied(claim.key());
+    Row row = tidied(claim);
     ModelGrant grant = take(row, claim, index);
     if (grant == null && make.line && row.line.stream().noneMatch(p -> isSame(p.claim, claim))) {
       row.line.add(new Place(claim, index, waiting));
@@ -114,7 +125,7 @@ final class Server {
   Answer poll(Claim claim, int index, long question) {
     Row row = tidied(claim.key());
     boolean inLine = !make.line || row.line.stream().anyMatch(p -> isSame(p.claim, claim));
-    if (!inLine && !isSame(row.owner, claim)) {
+    if (!inLine && row.permits.stream().noneMatch(p -> isSame(p.owner, claim))) {
       return new Answer(null, true, Duration.ZERO);
     }
     ModelGrant grant = take(row, claim, index);
@@ -128,42 +139,56 @@ final class Server {
         place.lastQuestion = question;
       }
     }
-    long leftNanos = isTaken(row) ? endNanos(row) - world.nanos() + 1_000_000 : make.pollNanos;
-    return new Answer(null, false, Duration.ofNanos(Math.min(leftNanos, make.pollNanos)));
+    long nextNanos = make.pollNanos;
+    if (free(row) == null) {
+      for (Permit permit : row.permits) {
+        nextNanos = Math.min(nextNanos, endNanos(permit) - world.nanos() + 1_000_000);
+      }
+    }
+    return new Answer(null, false, Duration.ofNanos(nextNanos));
   }
 
   private @Nullable ModelGrant take(Row row, Claim claim, int index) {
-    boolean mine = isSame(row.owner, claim) && !row.released && isTaken(row);
-    Place first = row.line.peek();
-    if (!mine && (isTaken(row) || (first != null && !isSame(first.claim, claim)))) {
-      return null;
-    }
-    if (!mine) {
-      begin(row, claim, index);
+    Permit permit = permit(row, p -> isSame(p.owner, claim) && !p.released && isTaken(p));
+    if (permit == null) {
+      Place first = row.line.peek();
+      permit = first == null || isSame(first.claim, claim) ? free(row) : null;
+      if (permit == null) {
+        return null;
+      }
+      begin(permit, claim, index);
     }
     row.line.removeIf(place -> isSame(place.claim, claim));
-    row.untilNanos = world.nanos() + claim.ttl().toNanos();
-    return new ModelGrant(claim, row.number, told(row));
+    permit.untilNanos = world.nanos() + claim.ttl().toNanos();
+    if (free(row) != null) {
+      wakeFirst(row);
+    }
+    return grant(row, permit, claim);
   }
 
-  private void begin(Row row, Claim claim, int index) {
-    row.owner = claim;
-    row.ownerIndex = index;
-    row.released = false;
-    row.number = ++lastNumber;
+  private void begin(Permit permit, Claim claim, int index) {
+    permit.owner = claim;
+    permit.ownerIndex = index;
+    permit.released = false;
+    permit.number = ++lastNumber;
     world.say(() ->
-        "-> grant " + row.number + " of " + claim.key().name() + " to " + (char) ('A' + index));
+        "-> grant " + permit.number + " of " + claim.key().name() + " to " + (char) ('A' + index));
+  }
+
+  private ModelGrant grant(Row row, Permit permit, Claim claim) {
+    return new ModelGrant(claim, permit.number, row.permits.indexOf(permit), told(permit));
   }
 
   ReleaseOutcome release(Grant grant, Duration holdFor) {
     Row row = tidied(grant.claim().key());
-    if (!stands(row, grant)) {
+    Permit permit = standing(row, grant);
+    if (permit == null) {
       return ReleaseOutcome.ALREADY_LOST;
     }
-    row.released = true;
-    row.untilNanos = world.nanos() + holdFor.toNanos();
+    permit.released = true;
+    permit.untilNanos = world.nanos() + holdFor.toNanos();
     if (holdFor.isZero()) {
-      free(row);
+      free(row, permit);
     }
     return ReleaseOutcome.RELEASED;
   }
@@ -174,47 +199,62 @@ final class Server {
       row.takenUntilNanos = world.nanos();
       wakeFirst(row);
     }
-    if (isSame(row.owner, claim) && !row.released) {
-      free(row);
+    Permit permit = permit(row, p -> isSame(p.owner, claim) && !p.released);
+    if (permit != null) {
+      free(row, permit);
     }
   }
 
   /** The time that it is good for; empty: it does not stand. */
   Optional<Duration> extend(Grant grant, Duration ttl) {
-    Row row = tidied(grant.claim().key());
-    if (!stands(row, grant)) {
+    Permit permit = standing(tidied(grant.claim().key()), grant);
+    if (permit == null) {
       return Optional.empty();
     }
-    row.untilNanos = Math.max(row.untilNanos, world.nanos() + ttl.toNanos());
-    return Optional.of(told(row));
+    permit.untilNanos = Math.max(permit.untilNanos, world.nanos() + ttl.toNanos());
+    return Optional.of(told(permit));
   }
 
   Optional<Duration> verify(Grant grant) {
-    Row row = tidied(grant.claim().key());
-    return stands(row, grant) ? Optional.of(told(row)) : Optional.empty();
+    return Optional.ofNullable(standing(tidied(grant.claim().key()), grant)).map(this::told);
   }
 
   boolean force(LockKey key, long number) {
     Row row = tidied(key);
-    if (!isTaken(row) || row.number != number) {
+    Permit permit = permit(row, p -> isTaken(p) && p.number == number);
+    if (permit == null) {
       return false;
     }
-    free(row);
+    free(row, permit);
     return true;
+  }
+
+  List<StoredPermit> holders(LockKey key) {
+    List<StoredPermit> holders = new ArrayList<>();
+    Row row = tidied(key);
+    for (Permit permit : row.permits) {
+      Claim owner = permit.owner;
+      if (owner != null) {
+        StoredHolder holder = new StoredHolder(
+            permit.number, owner.holder(), Instant.EPOCH, told(permit), permit.released);
+        holders.add(new StoredPermit(row.permits.indexOf(permit), holder));
+      }
+    }
+    return holders;
   }
 
   // For the judge
 
   /** The number of the grant that has it; 0: nobody. */
   long number(LockKey key) {
-    Row row = tidied(key);
-    return isTaken(row) ? row.number : 0;
+    Permit permit = permit(tidied(key), this::isTaken);
+    return permit == null ? 0 : permit.number;
   }
 
   /** Whether somebody had it, or stood in line for it, at some time since. */
   boolean wasTakenSince(LockKey key, long sinceNanos) {
     Row row = tidied(key);
-    return isTaken(row) || !row.line.isEmpty() || row.takenUntilNanos >= sinceNanos;
+    return free(row) == null || !row.line.isEmpty() || row.takenUntilNanos >= sinceNanos;
   }
 
   /** The names that a grant has that nobody released, and the places in line. */
@@ -222,7 +262,7 @@ final class Server {
     List<String> held = new ArrayList<>();
     for (LockKey key : rows.keySet()) {
       Row row = tidied(key);
-      if (isTaken(row) && !row.released) {
+      if (permit(row, p -> isTaken(p) && !p.released) != null) {
         held.add(key.name());
       }
       row.line.forEach(place -> held.add("a place for " + key.name()));
@@ -235,8 +275,13 @@ final class Server {
     StringBuilder left = new StringBuilder();
     for (LockKey key : rows.keySet()) {
       Row row = tidied(key);
-      if (isTaken(row) && (deadIndexes >> row.ownerIndex & 1) == 0) {
-        left.append(key.name()).append(" is taken by grant ").append(row.number).append("; ");
+      for (Permit permit : row.permits) {
+        if (isTaken(permit) && (deadIndexes >> permit.ownerIndex & 1) == 0) {
+          left.append(key.name())
+              .append(" is taken by grant ")
+              .append(permit.number)
+              .append("; ");
+        }
       }
       for (Place place : row.line) {
         if ((deadIndexes >> place.index & 1) == 0) {
@@ -249,12 +294,24 @@ final class Server {
 
   // Rows
 
+  /** As {@link #tidied(LockKey)}, with as many permits as the claim says. */
+  private Row tidied(Claim claim) {
+    Row row = tidied(claim.key());
+    int permits = claim.mode() instanceof Claim.Permit mode ? mode.of() : 1;
+    if (row.permits.size() != permits) {
+      row.permits = Stream.generate(Permit::new).limit(permits).toList();
+    }
+    return row;
+  }
+
   /** Without what ended by itself. */
   private Row tidied(LockKey key) {
     Row row = rows.computeIfAbsent(key, k -> new Row());
-    if (row.owner != null && !isTaken(row)) {
-      row.takenUntilNanos = Math.max(row.takenUntilNanos, endNanos(row));
-      row.owner = null;
+    for (Permit permit : row.permits) {
+      if (permit.owner != null && !isTaken(permit)) {
+        row.takenUntilNanos = Math.max(row.takenUntilNanos, endNanos(permit));
+        permit.owner = null;
+      }
     }
     Iterator<Place> line = row.line.iterator();
     while (line.hasNext()) {
@@ -267,18 +324,16 @@ final class Server {
     return row;
   }
 
-  private void free(Row row) {
-    row.owner = null;
+  private void free(Row row, Permit permit) {
+    permit.owner = null;
     row.takenUntilNanos = world.nanos();
     Place first = row.line.peek();
     if (first != null && make.handsOver) {
       row.line.remove();
-      begin(row, first.claim, first.index);
-      row.untilNanos =
+      begin(permit, first.claim, first.index);
+      permit.untilNanos =
           world.nanos() + Math.min(make.handedOverNanos, first.claim.ttl().toNanos());
-      Duration validFor = Duration.ofNanos(endNanos(row) - world.nanos());
-      first.waiting.handedOver(
-          new ModelGrant(first.claim, row.number, validFor), first.lastQuestion);
+      first.waiting.handedOver(grant(row, permit, first.claim), first.lastQuestion);
     } else {
       wakeFirst(row);
     }
@@ -291,25 +346,35 @@ final class Server {
     }
   }
 
-  private boolean isTaken(Row row) {
-    return row.owner != null && endNanos(row) - world.nanos() > 0;
+  private static @Nullable Permit permit(Row row, Predicate<Permit> matching) {
+    return row.permits.stream().filter(matching).findFirst().orElse(null);
   }
 
-  private long endNanos(Row row) {
-    return make.sessionNanos == 0 || row.released
-        ? row.untilNanos
-        : Math.min(row.untilNanos, sessionUntilNanos[row.ownerIndex]);
+  private @Nullable Permit free(Row row) {
+    return permit(row, permit -> !isTaken(permit));
   }
 
-  private boolean stands(Row row, Grant grant) {
-    return isTaken(row)
-        && !row.released
-        && isSame(row.owner, grant.claim())
-        && row.number == grant.number();
+  private @Nullable Permit standing(Row row, Grant grant) {
+    return permit(
+        row,
+        permit -> isTaken(permit)
+            && !permit.released
+            && isSame(permit.owner, grant.claim())
+            && permit.number == grant.number());
   }
 
-  private Duration told(Row row) {
-    return Duration.ofNanos(endNanos(row) - world.nanos());
+  private boolean isTaken(Permit permit) {
+    return permit.owner != null && endNanos(permit) - world.nanos() > 0;
+  }
+
+  private long endNanos(Permit permit) {
+    return make.sessionNanos == 0 || permit.released
+        ? permit.untilNanos
+        : Math.min(permit.untilNanos, sessionUntilNanos[permit.ownerIndex]);
+  }
+
+  private Duration told(Permit permit) {
+    return Duration.ofNanos(endNanos(permit) - world.nanos());
   }
 
   private static boolean isSame(@Nullable Claim kept, Claim claim) {

@@ -69,6 +69,24 @@ final class Setting {
     this.setsBack = dice.oneIn(2);
   }
 
+  /** One for two clients and what a test has them do: nothing goes wrong by itself. */
+  Setting(boolean handsOver) {
+    this.machines = 2;
+    this.users = 0;
+    this.names = 3;
+    this.timeoutNanos = 5_000_000_000L;
+    this.ttlNanosMax = Scene.TTL.toNanos();
+    this.make =
+        new Server.Make(true, handsOver, 4_000_000_000L, 0, 2 * timeoutNanos, 6 * timeoutNanos);
+    this.handOff = true;
+    this.gentle = false;
+    this.calm = false;
+    this.interruptsOnly = false;
+    this.ratesDiffer = false;
+    this.farAway = false;
+    this.setsBack = false;
+  }
+
   int machines() {
     return machines;
   }

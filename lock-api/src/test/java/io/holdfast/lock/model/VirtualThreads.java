@@ -17,6 +17,7 @@ import java.util.concurrent.atomic.AtomicLong;
 final class VirtualThreads {
   private static final MethodHandle NEW;
   private static final AtomicLong RANDOM_SEEDER;
+  private static final Field RANDOM_SEED;
 
   static {
     try {
@@ -31,6 +32,8 @@ final class VirtualThreads {
       Field seeder = ThreadLocalRandom.class.getDeclaredField("seeder");
       seeder.setAccessible(true);
       RANDOM_SEEDER = (AtomicLong) seeder.get(null);
+      RANDOM_SEED = Thread.class.getDeclaredField("threadLocalRandomSeed");
+      RANDOM_SEED.setAccessible(true);
     } catch (ReflectiveOperationException e) {
       throw new ExceptionInInitializerError(e);
     }
@@ -49,5 +52,16 @@ final class VirtualThreads {
   /** Seeds {@link ThreadLocalRandom} for threads that are new from now on. */
   static void seedRandom(long seed) {
     RANDOM_SEEDER.set(seed);
+  }
+
+  /** Has the calling thread's next random number depend on this, and on nothing else. */
+  static void seedNextRandom(long seed) {
+    Object unused = ThreadLocalRandom.current(); // Only now it has a seed.
+    Thread thread = Thread.currentThread();
+    try {
+      RANDOM_SEED.setLong(thread, seed - 2 * thread.getId());
+    } catch (IllegalAccessException e) {
+      throw new LinkageError(e.getMessage(), e);
+    }
   }
 }

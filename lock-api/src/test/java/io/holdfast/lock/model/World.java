@@ -96,7 +96,7 @@ final class World {
     return thread == self || (running && isVirtual(thread));
   }
 
-  private static boolean isVirtual(Thread thread) {
+  static boolean isVirtual(Thread thread) {
     return thread.getClass().getName().equals("java.lang.VirtualThread");
   }
 

@@ -72,15 +72,10 @@ public final class SimulatedTime implements TimeSource {
 
   /** Lets both clocks run, about as fast as the real ones, while the action does. */
   public void runDuring(Runnable action) {
-    runDuring(1, action);
-  }
-
-  /** As {@link #runDuring(Runnable)}, but so many times as fast. */
-  public void runDuring(int speed, Runnable action) {
     Thread runner = new Thread(() -> {
       while (!Thread.currentThread().isInterrupted()) {
         LockSupport.parkNanos(1_000_000);
-        advance(Duration.ofMillis(speed));
+        advance(Duration.ofMillis(1));
       }
     });
     runner.setDaemon(true);

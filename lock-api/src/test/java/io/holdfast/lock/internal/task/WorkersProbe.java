@@ -14,13 +14,6 @@ public final class WorkersProbe {
         .allMatch(workers -> workers.threads.getQueue().isEmpty() && !workers.hasWaiting());
   }
 
-  /** Whether none of them has a task that one of its threads could begin now. */
-  public static boolean areWaiting(List<Workers> all) {
-    return all.stream()
-        .allMatch(
-            workers -> workers.threads.getQueue().isEmpty() || workers.threads.getPoolSize() == 0);
-  }
-
   public static void change(Workers workers, UnaryOperator<ThreadFactory> change) {
     workers.threads.setThreadFactory(change.apply(workers.threads.getThreadFactory()));
   }

@@ -1,43 +1,35 @@
-package io.holdfast.lock.injection;
+package io.holdfast.lock.model;
 
 import io.holdfast.lock.simulation.Sneaky;
 import io.holdfast.lock.spi.StoreException;
 import java.io.IOException;
+import java.util.concurrent.CancellationException;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.function.Supplier;
 
 /** A way for a call out of the engine to fail. */
-enum Fault {
-  MEMORY(() -> new OutOfMemoryError(Fault.MESSAGE)),
-  STACK(() -> new StackOverflowError(Fault.MESSAGE)),
-  RUNTIME(() -> new IllegalArgumentException(Fault.MESSAGE)),
+enum Failure {
+  MEMORY(() -> new OutOfMemoryError(Failure.MESSAGE)),
+  STACK(() -> new StackOverflowError(Failure.MESSAGE)),
+  RUNTIME(() -> new IllegalArgumentException(Failure.MESSAGE)),
   /** As code in other languages throws it. */
-  UNDECLARED(() -> new IOException(Fault.MESSAGE)),
-  THREAD_DEATH(Fault::threadDeath),
-  REJECTED(() -> new RejectedExecutionException(Fault.MESSAGE)),
+  UNDECLARED(() -> new IOException(Failure.MESSAGE)),
+  THREAD_DEATH(Failure::threadDeath),
+  REJECTED(() -> new RejectedExecutionException(Failure.MESSAGE)),
   /** As a store says that it changed nothing. */
-  REFUSED(() -> StoreException.refused(Fault.MESSAGE, null)),
+  REFUSED(() -> StoreException.refused(Failure.MESSAGE, null)),
   /** As a store says that it does not know. */
-  UNANSWERED(() -> StoreException.unanswered(Fault.MESSAGE, null)),
-  /** Nothing is thrown, and nothing is done. */
-  DROPPED(() -> new Dropped(Fault.MESSAGE));
+  UNANSWERED(() -> StoreException.unanswered(Failure.MESSAGE, null)),
+  /** Nothing is done, and nothing is thrown: it is caught by whoever can drop what it is given. */
+  DROPPED(() -> new CancellationException(Failure.MESSAGE));
 
   static final String MESSAGE = "injected";
 
   @SuppressWarnings("ImmutableEnumChecker") // All are without state.
   private final Supplier<Throwable> throwable;
 
-  Fault(Supplier<Throwable> throwable) {
+  Failure(Supplier<Throwable> throwable) {
     this.throwable = throwable;
-  }
-
-  /** To be caught by whoever can drop what it is given. */
-  static final class Dropped extends RuntimeException {
-    private static final long serialVersionUID = 1;
-
-    Dropped(String message) {
-      super(message);
-    }
   }
 
   /** Throws it; returns nothing, for use after {@code throw}. */
