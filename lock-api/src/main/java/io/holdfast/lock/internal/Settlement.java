@@ -23,22 +23,22 @@ import org.jspecify.annotations.Nullable;
  * closed under a guard that has now ended. Also takes in what else is heard of grants, and tells
  * listeners.
  *
- * <p>Each method first changes the state, then tells listeners, then logs. What an Error cuts short
- * is gone on with by a task: the hold's calls {@link #release}, the grant's {@link #settle}. Both
- * do what is left. An open handle stays open, and is its user's to close again; if a guard's end is
+ * <p>The state changes first; then listeners are told; then the log. What an Error cuts short is
+ * gone on with by a task: the hold's calls {@link #release}, the grant's {@link #settle}. Both do
+ * what is left. An open handle stays open, and is its user's to close again; if a guard's end is
  * cut short, the lease ends with its TTL.
  *
- * <p>A close and a loss can meet. The state of the grant decides, and {@code onLost} is told by who
- * comes second:
+ * <p>A close and a loss can meet. The state of the grant decides:
  *
  * <pre>
- * the loss is first                  close() throws; the settlement tells
- * the loss comes before beginEnd     close() throws, after its thread has told; no request is sent
- * beginEnd is first                  the loss is not taken in: the store's answer to the release
- *                                    decides, and the closing thread tells
- * the lease was handed on            close() returns; a later loss is the successor's
- * closed under a guard               close() has thrown IllegalStateException, and waits for
- *                                    nothing; the end of the guard releases, or frees what was lost
+ * lost before the close         close() throws, even if a guard is open; the settlement's thread
+ *                               tells onLost
+ * lost before the end begins    close() throws; its own thread tells onLost
+ * the end begins before         what the store answers to the release decides, and the closing
+ *                               thread tells
+ * handed on                     close() returns; a later loss is the successor's
+ * closed while a guard is open  close() throws IllegalStateException, and waits for nothing; the
+ *                               end of the last guard releases, or frees what was lost meanwhile
  * </pre>
  */
 final class Settlement implements ActiveGrant.Observer {

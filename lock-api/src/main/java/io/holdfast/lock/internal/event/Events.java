@@ -184,8 +184,8 @@ public final class Events {
   }
 
   /**
-   * Tells a lease's own listener. Unlike the rest of this class it throws if that could not be
-   * submitted.
+   * Tells a lease's own listener. Unlike the rest of this class it throws if there is no memory for
+   * that.
    */
   public void tellLoss(LeaseLoss loss, Consumer<? super LeaseLoss> listener) {
     callbacks.run(() -> listener.accept(loss));

@@ -463,7 +463,7 @@ public final class ActiveGrant extends Task {
     return true;
   }
 
-  /** Has a loss settled again, in case the thread that found it could not submit it. */
+  /** Has a loss settled again, in case the thread that found it died before it submitted it. */
   public void settleAgain() {
     if (state.phase() == Phase.LOST) {
       observer.lost(this);

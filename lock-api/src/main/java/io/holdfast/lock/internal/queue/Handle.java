@@ -92,7 +92,7 @@ public final class Handle {
       return ended;
     }
     LeaseState state = hold.grant().leaseState();
-    // It was closed under an open guard, and is not released yet.
+    // It was closed and is not released yet, or was dropped.
     return state == LeaseState.HELD ? LeaseState.UNCERTAIN : state;
   }
 }

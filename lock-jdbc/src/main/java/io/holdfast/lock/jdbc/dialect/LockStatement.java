@@ -126,7 +126,7 @@ enum LockStatement {
     return text.apply(texts);
   }
 
-  /** Of these parts, MySQL's text has the condition only: see {@link MySqlTexts#TAKE_OR_TELL}. */
+  /** Of the condition, the assignments and the report, MySQL's text has only the first. */
   private static String acquire(Texts texts, String wanted) {
     return texts
         .updateOne(

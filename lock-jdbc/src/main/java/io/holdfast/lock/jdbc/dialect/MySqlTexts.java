@@ -11,7 +11,7 @@ sealed class MySqlTexts extends Texts permits MariaDbTexts {
    * The assignments by which a claim takes a lock for which the condition holds. Of any other row
    * they set {@code wanted_until} only, and report {@link Protocol#TAKEN} (1) or
    * {@link Protocol#UNSURE} (2). They are made from left to right, so what the condition reads
-   * comes last.
+   * comes last; and {@code wanted_until} changes only in rows for which it does not hold anyway.
    */
   static final String TAKE_OR_TELL = """
       number = CASE WHEN {condition} THEN LAST_INSERT_ID(GREATEST(number + 1, {now}))
