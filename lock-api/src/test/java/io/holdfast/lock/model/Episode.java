@@ -31,7 +31,7 @@ final class Episode {
   private final List<Place> places = new ArrayList<>();
   private final long faultNanos;
 
-  /** What is played instead of users and faults; null in most episodes. */
+  /** The life cycle that is played instead of users and faults; null in most episodes. */
   private @Nullable Scene scene;
 
   private int tasks;

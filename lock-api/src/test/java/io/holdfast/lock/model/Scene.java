@@ -71,7 +71,7 @@ final class Scene {
   /** In three TTLs, an engine that looks ten times a second, and renews, makes fewer calls. */
   private static final int CALLS_MAX = 10_000;
 
-  /** What is acquired. */
+  /** The sorts of things that are acquired. */
   enum Sort {
     LOCK,
     TWO_LOCKS,

@@ -2,6 +2,7 @@ package io.holdfast.lock.testsupport;
 
 import java.time.Duration;
 import java.util.concurrent.Callable;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
@@ -16,38 +17,67 @@ public final class Await {
 
   private Await() {}
 
-  /** Returns once it is so. */
+  /** Returns once it is so; what it throws is thrown. */
   public static void until(String what, Callable<Boolean> condition) {
     until(what, PATIENCE, condition);
   }
 
   /**
-   * Returns once it is so; what throws is not so yet.
+   * Returns once it is so; what it throws is thrown.
    *
-   * @throws AssertionError it was not so within this time
+   * @throws AssertionError it was not so within this time, or the cause is a checked exception
    */
   public static void until(String what, Duration max, Callable<Boolean> condition) {
     long untilNanos = System.nanoTime() + max.toNanos();
-    Exception last;
-    int looks = 0;
-    do {
-      last = null;
-      try {
-        if (condition.call()) {
-          return;
-        }
-      } catch (InterruptedException e) {
-        Thread.currentThread().interrupt();
-        throw new AssertionError("Interrupted while waiting: " + what, e);
-      } catch (Exception e) {
-        last = e;
+    for (int looks = 0; !holds(what, condition); looks++) {
+      if (System.nanoTime() - untilNanos > 0) {
+        throw new AssertionError("Not within " + max + ": " + what);
       }
-      LockSupport.parkNanos(looks++ < QUICK_LOOKS ? QUICK_PAUSE_NANOS : PAUSE_NANOS);
-    } while (System.nanoTime() - untilNanos < 0);
-    throw failure("Not within " + max + ": " + what, last);
+      LockSupport.parkNanos(looks < QUICK_LOOKS ? QUICK_PAUSE_NANOS : PAUSE_NANOS);
+    }
   }
 
-  /** Lets time pass, where nothing can be waited for. */
+  private static boolean holds(String what, Callable<Boolean> condition) {
+    try {
+      return condition.call();
+    } catch (RuntimeException e) {
+      throw e;
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new AssertionError("Interrupted while waiting: " + what, e);
+    } catch (Exception e) {
+      throw new AssertionError("Failed while waiting: " + what, e);
+    }
+  }
+
+  /**
+   * Returns once it is so and was found out without an exception: for what a server that is
+   * starting, or a connection that was cut, is asked. The failure names the last exception.
+   */
+  public static void untilAnswered(String what, Callable<Boolean> condition) {
+    AtomicReference<@Nullable Exception> last = new AtomicReference<>();
+    try {
+      until(what, () -> {
+        try {
+          last.set(null);
+          return condition.call();
+        } catch (InterruptedException e) {
+          throw e;
+        } catch (Exception e) {
+          last.set(e);
+          return false;
+        }
+      });
+    } catch (AssertionError e) {
+      Exception cause = last.get();
+      if (cause != null) {
+        e.addSuppressed(cause);
+      }
+      throw e;
+    }
+  }
+
+  /** Lets time pass, where nothing tells that it has: for what must not happen, and for TTLs. */
   public static void pause(Duration length) {
     try {
       Thread.sleep(length.toMillis());
@@ -55,9 +85,5 @@ public final class Await {
       Thread.currentThread().interrupt();
       throw new AssertionError("Interrupted in a pause", e);
     }
-  }
-
-  private static AssertionError failure(String message, @Nullable Exception cause) {
-    return cause == null ? new AssertionError(message) : new AssertionError(message, cause);
   }
 }

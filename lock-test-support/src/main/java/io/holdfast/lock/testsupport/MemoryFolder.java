@@ -56,7 +56,7 @@ final class MemoryFolder {
         Files.deleteIfExists(path);
       }
     } catch (IOException | UncheckedIOException e) {
-      // The container's user wrote it, and this one is not root: dev/containers tells how to.
+      // The container's user wrote it, and this one is not root: dev/containers deletes it later.
     }
   }
 }

@@ -24,8 +24,6 @@ import org.testcontainers.containers.wait.strategy.WaitStrategy;
 public final class ServerContainer implements AutoCloseable {
   private static final Duration STARTUP_MAX = Duration.ofMinutes(2);
   private static final int STOP_SECONDS_MAX = 10;
-  private static final int PAUSE_TRIES = 12;
-  private static final Duration PAUSE_AGAIN_AFTER = Duration.ofMillis(200);
 
   private final GenericContainer<?> container;
   private final MemoryFolder memory = new MemoryFolder();
@@ -124,26 +122,13 @@ public final class ServerContainer implements AutoCloseable {
   }
 
   /**
-   * Stops its processes, as a suspended machine would. Tried several times: the kernel can fail to
-   * stop a process that waits for the disk.
+   * Stops its processes, as a suspended machine would. Tried until it succeeds: the kernel can fail
+   * to stop a process that waits for the disk ("unable to freeze").
    */
   public void pause() {
-    int[] tries = {0};
-    Await.until("the server is paused", () -> {
-      try {
-        container
-            .getDockerClient()
-            .pauseContainerCmd(container.getContainerId())
-            .exec();
-        return true;
-      } catch (RuntimeException e) {
-        if (++tries[0] == PAUSE_TRIES
-            || !String.valueOf(e.getMessage()).contains("unable to freeze")) {
-          throw new AssertionError("The server can't be paused", e);
-        }
-        Thread.sleep(PAUSE_AGAIN_AFTER.toMillis());
-        return false;
-      }
+    Await.untilAnswered("the server is paused", () -> {
+      container.getDockerClient().pauseContainerCmd(container.getContainerId()).exec();
+      return true;
     });
   }
 

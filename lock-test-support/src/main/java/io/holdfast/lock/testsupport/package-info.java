@@ -1,4 +1,4 @@
-/** What the tests of several modules need. Not published. */
+/** Servers, waiting and clocks for the tests of several modules. Not published. */
 @NullMarked
 package io.holdfast.lock.testsupport;
 

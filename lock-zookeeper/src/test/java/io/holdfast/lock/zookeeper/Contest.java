@@ -60,7 +60,7 @@ final class Contest {
   /** Lets a client take a lock once, and not let go of it before it is lost. */
   void enterToStay(String contender, LockClient client, String name) {
     start(contender, () -> take(contender, client, name, Duration.ofDays(1)));
-    Await.until(
+    Await.untilAnswered(
         contender + " has " + name,
         () -> turns.stream().anyMatch(turn -> turn.contender().equals(contender)));
   }
@@ -134,7 +134,7 @@ final class Contest {
   /** Waits until the contender has had this many turns more. */
   void awaitTurns(String contender, int more) {
     long before = turnsOf(contender);
-    Await.until(
+    Await.untilAnswered(
         contender + " has " + more + " turns more", () -> turnsOf(contender) >= before + more);
   }
 
@@ -181,7 +181,7 @@ final class Contest {
     for (Turn turn : turns) {
       assertThat(turn.end().over).as("%s is over", turn).isTrue();
       if (turn.end().lost) {
-        Await.until(turn + " is told", () -> turn.told().get() > 0);
+        Await.untilAnswered(turn + " is told", () -> turn.told().get() > 0);
       }
       assertThat(turn.told()).as("%s, told", turn).hasValue(turn.end().lost ? 1 : 0);
     }

@@ -74,7 +74,7 @@ final class Ensemble implements AutoCloseable {
 
   private int find(String mode) {
     int[] found = {-1};
-    Await.until("there is a " + mode, () -> {
+    Await.untilAnswered("there is a " + mode, () -> {
       for (int i = 0; i < servers.size() && found[0] < 0; i++) {
         if (modeOf(i).equals(mode)) {
           found[0] = i;
@@ -126,7 +126,7 @@ final class Ensemble implements AutoCloseable {
   }
 
   private void awaitPart(int index) {
-    Await.until("it takes part again", () -> modeOf(index).matches("leader|follower"));
+    Await.untilAnswered("it takes part again", () -> modeOf(index).matches("leader|follower"));
   }
 
   /** Whether any server that runs has a watch on a path that begins so. */

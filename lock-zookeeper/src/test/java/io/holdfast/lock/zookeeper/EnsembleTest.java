@@ -102,7 +102,8 @@ class EnsembleTest {
       contest.awaitTurns(contender, 5);
     }
     for (String name : namesOfTheDoomed) {
-      Await.until("there is a line for " + name, () -> ensemble.hasWatchOn(Stores.path(name)));
+      Await.untilAnswered(
+          "there is a line for " + name, () -> ensemble.hasWatchOn(Stores.path(name)));
     }
 
     ensemble.kill(leader);
@@ -133,7 +134,7 @@ class EnsembleTest {
       Lease lease = last.get(name).lockWithin(Duration.ofSeconds(30));
       assertThat(lease.token()).isGreaterThan(contest.highestToken(name));
       lease.close();
-      Await.until("no watch is left", () -> !ensemble.hasWatchOn(Stores.path(name)));
+      Await.untilAnswered("no watch is left", () -> !ensemble.hasWatchOn(Stores.path(name)));
     }
   }
 
@@ -142,7 +143,7 @@ class EnsembleTest {
   }
 
   private static void awaitTurn(Contest contest, String name, long fromNanos, Duration max) {
-    Await.until("somebody has " + name, () -> contest.turnsAfter(name, fromNanos) > 0);
+    Await.untilAnswered("somebody has " + name, () -> contest.turnsAfter(name, fromNanos) > 0);
     Duration waited = Duration.ofNanos(contest.firstTurnAfter(name, fromNanos) - fromNanos);
     System.out.printf("first turn after the election: %d ms%n", waited.toMillis());
     assertThat(waited).as("time from the new leader to the first turn").isLessThan(max);
@@ -177,7 +178,7 @@ class EnsembleTest {
     AtomicReference<Boolean> believed = new AtomicReference<>();
     ensemble.pause(follower);
     try {
-      Await.until("another has it", () -> {
+      Await.untilAnswered("another has it", () -> {
         try {
           return elsewhere
               .get(name)
@@ -213,7 +214,7 @@ class EnsembleTest {
     proxy.blackhole();
     long beganNanos = System.nanoTime();
     AtomicReference<Boolean> believed = new AtomicReference<>();
-    Await.until("another has it", () -> {
+    Await.untilAnswered("another has it", () -> {
       try {
         return near.get(name)
             .tryLock()
@@ -230,7 +231,7 @@ class EnsembleTest {
     assertThat(Duration.ofNanos(System.nanoTime() - beganNanos))
         .isLessThan(lease.crashBound().plusSeconds(5));
     assertThat(believed.get()).as("isHeld() while another has the lock").isFalse();
-    Await.until("the holder is told", told::get);
+    Await.untilAnswered("the holder is told", told::get);
     assertThatExceptionOfType(LockLostException.class).isThrownBy(lease::close);
   }
 
@@ -242,7 +243,7 @@ class EnsembleTest {
     AtomicBoolean told = new AtomicBoolean();
     lease.onLost(loss -> told.set(true));
     SessionKiller.expire(framework, ensemble.address());
-    Await.until("the holder is told", told::get);
+    Await.untilAnswered("the holder is told", told::get);
     assertThat(lease.isHeld()).isFalse();
     assertThatExceptionOfType(LockLostException.class).isThrownBy(lease::close);
   }

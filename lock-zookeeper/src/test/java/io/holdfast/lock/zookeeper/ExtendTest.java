@@ -70,7 +70,7 @@ class ExtendTest extends ServerTest {
     assertThat(store.extend(extended, more)).hasValueSatisfying(Stores.about(trusted()));
     passUntil(TTL.plusSeconds(1), extended);
     // Both are looked at together.
-    Await.until("the other is deleted at its end", () -> !isThere(other));
+    Await.untilAnswered("the other is deleted at its end", () -> !isThere(other));
     assertThat(isThere(extended)).isTrue();
     assertThat(store.verify(extended)).hasValueSatisfying(Stores.about(trusted()));
     assertThat(store.verify(other)).isEmpty();
@@ -83,7 +83,7 @@ class ExtendTest extends ServerTest {
             left -> assertThat(left).isBetween(Duration.ofMillis(1), Duration.ofSeconds(5)));
     time.jump(more.plusSeconds(1));
     assertThat(store.verify(extended)).isEmpty();
-    Await.until("it is deleted at its new end", () -> !isThere(extended));
+    Await.untilAnswered("it is deleted at its new end", () -> !isThere(extended));
   }
 
   @Test
@@ -132,7 +132,7 @@ class ExtendTest extends ServerTest {
   void aGrantWhoseSessionEndedIsNotRevived() throws Exception {
     Grant grant = take(store, LONG);
     SessionKiller.expire(framework, ZooKeeperServer.address(server));
-    Await.until(
+    Await.untilAnswered(
         "its session is seen to be over", () -> store.extend(grant, LONG).isEmpty());
     assertThat(isThere(grant)).isFalse();
     assertThat(store.verify(grant)).isEmpty();
@@ -143,7 +143,7 @@ class ExtendTest extends ServerTest {
     Grant ended = take(store, TTL);
     time.jump(TTL.plusMillis(1));
     assertThat(store.extend(ended, LONG)).isEmpty();
-    Await.until("it is deleted all the same", () -> !isThere(ended));
+    Await.untilAnswered("it is deleted all the same", () -> !isThere(ended));
     Grant released = take(store, TTL);
     assertThat(store.release(released, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
     assertThat(store.extend(released, LONG)).isEmpty();
@@ -160,11 +160,11 @@ class ExtendTest extends ServerTest {
     assertThatExceptionOfType(StoreException.class)
         .isThrownBy(() -> farStore.extend(grant, LONG).isPresent());
     proxy.heal();
-    Await.until("it is known to stand", () -> farStore.verify(grant).isPresent());
+    Await.untilAnswered("it is known to stand", () -> farStore.verify(grant).isPresent());
     time.jump(ttl);
     Optional<Duration> left = farStore.verify(grant);
     assertThat(left).isEmpty();
-    Await.until("it is deleted at its end", () -> !isThere(grant));
+    Await.untilAnswered("it is deleted at its end", () -> !isThere(grant));
   }
 
   @Test

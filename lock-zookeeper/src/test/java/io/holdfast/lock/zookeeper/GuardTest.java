@@ -60,7 +60,7 @@ class GuardTest extends ServerTest {
     // So slow that answers can be stopped when the write is on its way.
     proxy.delay(Link.Direction.REPLIES, Duration.ofSeconds(3));
     writer.start();
-    Await.until("it is written", this::isWritten);
+    Await.untilAnswered("it is written", this::isWritten);
     proxy.hold(Link.Direction.REPLIES);
     // The lease ends before the connection does, and with it whoever asks again.
     assertThat(near.get(lease.name()).forceRelease(lease.token())).isTrue();

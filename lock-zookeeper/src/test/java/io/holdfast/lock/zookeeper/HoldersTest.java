@@ -138,7 +138,7 @@ class HoldersTest extends ServerTest {
     Grant grant = Stores.take(store, Stores.claim("held", Stores.TTL, hold));
     Instant since = ctime(grant);
     // So that the mark is younger, by the server's clock.
-    Await.until("the clock goes on", () -> {
+    Await.untilAnswered("the clock goes on", () -> {
       take("clock").release();
       Grant later = take("clock").grant();
       Instant now = ctime(later);
@@ -179,7 +179,7 @@ class HoldersTest extends ServerTest {
     CountDownLatch woken = new CountDownLatch(1);
     Acquisition.Queued queued = Stores.queue(store, Stores.claim("since"), woken::countDown);
     first.release();
-    Await.until("the waiter is woken", () -> woken.getCount() == 0);
+    Await.untilAnswered("the waiter is woken", () -> woken.getCount() == 0);
     Grant second = ((Ticket.Granted) queued.ticket().poll()).grant();
     assertThat(store.inspect(second.claim().key()).orElseThrow().since())
         .isEqualTo(ctime(second))
@@ -218,7 +218,7 @@ class HoldersTest extends ServerTest {
         // The store's own node may be there, too.
         .withMessageMatching("(?s).* 50[12] names under " + root + " .*")
         .withMessageContaining("1048575 bytes");
-    Await.until("there is a connection again", () -> store.verify(grant).isPresent());
+    Await.untilAnswered("there is a connection again", () -> store.verify(grant).isPresent());
     commit(deletions);
     assertThat(list(store, "", ALL)).containsOnlyKeys("before");
   }

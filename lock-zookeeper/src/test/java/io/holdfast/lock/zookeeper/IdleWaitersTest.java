@@ -46,7 +46,7 @@ class IdleWaitersTest {
         for (int i = 0; i < WAITERS; i++) {
           jvms.get(i % JVMS).tell("wait " + name + " " + i);
         }
-        Await.until("all are in line, and watch", () -> {
+        Await.untilAnswered("all are in line, and watch", () -> {
           try {
             return FourLetters.watchesOn(server, Stores.path(name)) == WAITERS;
           } catch (java.io.IOException e) {

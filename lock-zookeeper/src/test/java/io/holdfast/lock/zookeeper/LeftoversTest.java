@@ -39,7 +39,7 @@ class LeftoversTest {
             ZooKeeperLocks.builder(framework).path(path).clientName(name(path)).build()) {
       client.get("warm").tryLock().orElseThrow().close();
       other.get("warm").tryLock().orElseThrow().close();
-      Await.until(
+      Await.untilAnswered(
           "the first attempts are forgotten",
           () -> entries(client).get("OwnNodes.nodes") + entries(other).get("OwnNodes.nodes") == 0);
       Map<String, Integer> before = entries(client);
@@ -58,13 +58,13 @@ class LeftoversTest {
       assertThat(FourLetters.watchesOn(server, path)).as("watches").isZero();
       assertThat(Thread.activeCount()).as("threads").isLessThan(threads + 20);
       // What is looked through twice a second forgets at its next look.
-      Await.until(
+      Await.untilAnswered(
           "no map keeps more than it did: " + before,
           () -> entries(client).equals(before) && entries(other).equals(otherBefore));
-      Await.until(
+      Await.untilAnswered(
           "no lock's node is left", () -> framework.getChildren().forPath(path).isEmpty());
     }
-    Await.until(
+    Await.untilAnswered(
         "no thread of the clients is left",
         () -> Thread.getAllStackTraces().keySet().stream()
             .noneMatch(thread -> thread.getName().contains(name(path))));

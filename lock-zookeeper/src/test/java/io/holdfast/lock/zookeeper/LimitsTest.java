@@ -48,7 +48,7 @@ class LimitsTest extends ServerTest {
     ZooKeeper zk = Frameworks.handle(framework);
     assertThat(zk.getSessionTimeout()).isEqualTo((int) BEFORE.toMillis());
     ZooKeeperServer.restart(server, AFTER);
-    Await.until(
+    Await.untilAnswered(
         "the lower limit is agreed on",
         () -> zk.getState().isConnected() && zk.getSessionTimeout() == AFTER.toMillis());
   }
@@ -63,7 +63,7 @@ class LimitsTest extends ServerTest {
     Lease lease = client.get(name).tryLock().orElseThrow();
     lowerTheLimit();
     // Just confirmed: it believes for as long as it ever will.
-    Await.until("it is confirmed", () -> {
+    Await.untilAnswered("it is confirmed", () -> {
       try {
         lease.verify();
         return true;
@@ -89,7 +89,7 @@ class LimitsTest extends ServerTest {
         .build());
     String name = Claims.freshName();
     Lease lease = client.get(name).tryLock().orElseThrow();
-    Await.until(
+    Await.untilAnswered(
         "it is trusted for longer than in a new session",
         () -> lease.remaining().compareTo(BEFORE.dividedBy(4)) > 0);
     CompletableFuture<Long> toldNanos = new CompletableFuture<>();

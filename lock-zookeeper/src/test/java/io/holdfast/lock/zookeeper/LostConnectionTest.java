@@ -190,7 +190,7 @@ class LostConnectionTest extends ServerTest {
     assertLost(1);
     assertThat(children(name)).containsExactly(Names.ofMark(grant.number()));
     time.jump(HOLD.plusSeconds(2));
-    Await.until("the mark is removed", () -> children(name).isEmpty());
+    Await.untilAnswered("the mark is removed", () -> children(name).isEmpty());
   }
 
   @Test
@@ -202,7 +202,7 @@ class LostConnectionTest extends ServerTest {
         .isThrownBy(() -> far.release(grant, Duration.ZERO));
     SessionKiller.end(earlier, ZooKeeperServer.address(server));
     proxy.heal();
-    Await.until("there is a new session", () -> {
+    Await.untilAnswered("there is a new session", () -> {
       ZooKeeper now = Frameworks.handle(throughProxy);
       return now.getSessionId() != earlier.getSessionId() && now.getState().isConnected();
     });

@@ -60,10 +60,10 @@ class ManyWaitersTest {
       for (int i = 0; i < WAITERS; i++) {
         jvms.get(i % JVMS).tell("wait " + name + " " + i);
         int inLine = i + 2;
-        Await.until("waiter " + i + " is in line", () -> nodes(name) == inLine);
+        Await.untilAnswered("waiter " + i + " is in line", () -> nodes(name) == inLine);
       }
       // The last may still be about to watch the one before it.
-      Await.until("each watches", () -> watches(name) == WAITERS);
+      Await.untilAnswered("each watches", () -> watches(name) == WAITERS);
       long written = FourLetters.writes(server);
       Thread.sleep(IDLE_MILLIS);
       // Renewals of the one who holds it, for the most part.

@@ -84,7 +84,7 @@ class RollingRestartSoakTest {
 
   private static void awaitTurns(Child jvm) throws IOException {
     long before = turns(jvm);
-    Await.until("it has had its turns", () -> {
+    Await.untilAnswered("it has had its turns", () -> {
       try {
         return turns(jvm) >= before + TURNS_AFTER;
       } catch (IOException e) {

@@ -153,7 +153,7 @@ class StoreTest extends ServerTest {
     ZooKeeper zk = Frameworks.handle(framework);
     int before = Xids.sent(zk);
     holder.release(first, Duration.ZERO);
-    Await.until("the waiter is woken", () -> woken.getCount() == 0);
+    Await.untilAnswered("the waiter is woken", () -> woken.getCount() == 0);
     Duration waited = Duration.ofNanos(System.nanoTime() - queuedNanos);
     Grant second = ((Ticket.Granted) queued.ticket().poll()).grant();
     assertThat(Xids.sent(zk) - before).as("requests").isEqualTo(1);
@@ -178,7 +178,7 @@ class StoreTest extends ServerTest {
     int before = Xids.sent(zk);
     long beforeNanos = System.nanoTime();
     holder.release(first, Duration.ZERO);
-    Await.until("the waiter is woken", () -> woken.getCount() == 0);
+    Await.untilAnswered("the waiter is woken", () -> woken.getCount() == 0);
     Grant second = ((Ticket.Granted) queued.ticket().poll()).grant();
     Duration elapsed = Duration.ofNanos(System.nanoTime() - beforeNanos);
     // Sent together when the event came.
@@ -249,7 +249,7 @@ class StoreTest extends ServerTest {
     await(reached);
     earlier.getTestable().injectSessionExpiration();
     expired.countDown();
-    Await.until("there is a new session", () -> {
+    Await.untilAnswered("there is a new session", () -> {
       ZooKeeper now = Frameworks.handle(framework);
       return now.getSessionId() != earlier.getSessionId() && now.getState().isConnected();
     });
@@ -271,7 +271,7 @@ class StoreTest extends ServerTest {
     String node = Stores.path(name) + "/" + children(name).get(0);
     assertThat(first.number()).isEqualTo(framework.checkExists().forPath(node).getCzxid());
     store.release(first, Duration.ZERO);
-    Await.until(
+    Await.untilAnswered(
         "the empty container is removed",
         () -> framework.checkExists().forPath(Stores.path(name)) == null);
     Grant second = Stores.take(store, Stores.claim(name));
@@ -312,7 +312,7 @@ class StoreTest extends ServerTest {
     for (int i = 0; i < 5; i++) {
       int next = i;
       store.release(grant, Duration.ZERO);
-      Await.until("the next is woken", () -> woken.get(next).get() == 1);
+      Await.untilAnswered("the next is woken", () -> woken.get(next).get() == 1);
       for (int later = i + 1; later < 5; later++) {
         assertThat(woken.get(later)).as("the wake-ups of number %s", later).hasValue(0);
         assertThat(line.get(later).ticket().poll()).isInstanceOf(Ticket.Waiting.class);
@@ -337,7 +337,8 @@ class StoreTest extends ServerTest {
     assertThat(children(name)).as("nodes of an attempt that was sent twice").hasSize(1);
     assertThat(farStore.release(grant, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
     assertThat(children(name)).isEmpty();
-    Await.until("nothing is left to look for", () -> farStore.nodes.all().isEmpty());
+    Await.untilAnswered(
+        "nothing is left to look for", () -> farStore.nodes.all().isEmpty());
   }
 
   @Test
@@ -430,7 +431,7 @@ class StoreTest extends ServerTest {
         client.get(Claims.freshName(), LockOptions.fixed(ttl)).tryLock().orElseThrow();
     long beganNanos = System.nanoTime();
     AtomicLong lastHeldNanos = new AtomicLong();
-    Await.until("it ends", () -> {
+    Await.untilAnswered("it ends", () -> {
       long askedNanos = System.nanoTime();
       boolean held = lease.isHeld();
       if (held) {
@@ -451,9 +452,9 @@ class StoreTest extends ServerTest {
     Claim claim = Stores.claim(Claims.freshName());
     Grant grant = Stores.take(told, claim);
     SessionKiller.expire(framework, ZooKeeperServer.address(server));
-    Await.until("the loss is told", () -> events.lost.contains(grant));
+    Await.untilAnswered("the loss is told", () -> events.lost.contains(grant));
     Frameworks.awaitConnection(framework);
-    Await.until("a new session takes the lock", () -> {
+    Await.untilAnswered("a new session takes the lock", () -> {
       Optional<Grant> next = told.tryAcquire(Stores.claim(claim.key().name()));
       if (next.isEmpty()) {
         return false; // An attempt whose answer was lost is still to be cleaned up.
@@ -492,7 +493,7 @@ class StoreTest extends ServerTest {
       assertThat(lease.isHeld()).as("Unsafe: held while another has the lock").isFalse();
       assertThat(next.token()).isGreaterThan(lease.token());
     }
-    Await.until("the loss is told", () -> !told.isEmpty());
+    Await.untilAnswered("the loss is told", () -> !told.isEmpty());
     assertThat(told).containsExactly(LeaseLoss.Reason.SESSION_LOST);
   }
 
@@ -508,7 +509,7 @@ class StoreTest extends ServerTest {
         if (event.getType() == CuratorEventType.CLOSING) {
           Claim claim = Stores.claim(Claims.freshName());
           opened.get().nodes.enter(claim, Stores.path(claim.key().name())).abandon();
-          Await.until("a clean-up has run", () -> opened.get().nodes.find(claim) == null);
+          Await.untilAnswered("a clean-up has run", () -> opened.get().nodes.find(claim) == null);
           assertThat(events.lost).as("told before the clean-up").isEmpty();
         }
       }
@@ -528,7 +529,7 @@ class StoreTest extends ServerTest {
     Grant grant = Stores.take(two, Stores.claim(Claims.freshName()));
     its.close();
     assertThat(events.lost).as("Unsafe: a holder that is not told").containsExactly(grant);
-    Await.until("nothing is left", () -> two.nodes.all().isEmpty());
+    Await.untilAnswered("nothing is left", () -> two.nodes.all().isEmpty());
   }
 
   @Test
@@ -540,7 +541,7 @@ class StoreTest extends ServerTest {
     ZooKeeper zk = Frameworks.handle(its);
     OwnNode late = made(two, zk);
     zk.close();
-    Await.until("the end is told", () -> events.lost.contains(held));
+    Await.untilAnswered("the end is told", () -> events.lost.contains(held));
     SessionTrust.Lifetime trusted = two.trust.noteConfirmed(two.trust.request(zk));
     assertThatExceptionOfType(StoreException.class)
         .as("Unsafe: a lock in a session that is over")
@@ -599,9 +600,9 @@ class StoreTest extends ServerTest {
     closeLater(both::shutdownNow);
     proxy.hold(Link.Direction.REPLIES);
     Future<Optional<Grant>> late = both.submit(() -> farStore.tryAcquire(Stores.claim(name)));
-    Await.until("the request has arrived", () -> !children(name).isEmpty());
+    Await.untilAnswered("the request has arrived", () -> !children(name).isEmpty());
     Future<?> closing = both.submit(far::close);
-    Await.until("the close is told", () -> events.lost.contains(held));
+    Await.untilAnswered("the close is told", () -> events.lost.contains(held));
     proxy.heal();
     assertThatExceptionOfType(ExecutionException.class)
         .as("Unsafe: a lock in a session that ends at once")
@@ -633,7 +634,7 @@ class StoreTest extends ServerTest {
     ZooKeeperStore two = closeLater(Stores.open(its, events));
     Grant grant = Stores.take(two, Stores.claim(Claims.freshName()));
     Frameworks.handle(its).close();
-    Await.until("the loss is told", () -> events.lost.contains(grant));
+    Await.untilAnswered("the loss is told", () -> events.lost.contains(grant));
   }
 
   @Test
@@ -646,7 +647,7 @@ class StoreTest extends ServerTest {
     Grant grant = Stores.take(farStore, Stores.claim(Claims.freshName()));
     proxy.refuse();
     far.getZookeeperClient().reset();
-    Await.until("the loss is told", () -> events.lost.contains(grant));
+    Await.untilAnswered("the loss is told", () -> events.lost.contains(grant));
   }
 
   @Test
@@ -658,8 +659,8 @@ class StoreTest extends ServerTest {
     CountDownLatch called = new CountDownLatch(1);
     Acquisition.Queued queued = Stores.queue(store, Stores.claim(name), called::countDown);
     SessionKiller.expire(framework, ZooKeeperServer.address(server));
-    Await.until("the waiter is called", () -> called.getCount() == 0);
-    Await.until("its place is gone", () -> queued.ticket().poll() instanceof Ticket.Gone);
+    Await.untilAnswered("the waiter is called", () -> called.getCount() == 0);
+    Await.untilAnswered("its place is gone", () -> queued.ticket().poll() instanceof Ticket.Gone);
     holder.release(grant, Duration.ZERO);
   }
 
@@ -683,7 +684,7 @@ class StoreTest extends ServerTest {
         .build());
     Lease lease = client.get(Claims.freshName()).tryLock().orElseThrow();
     proxy.cut();
-    Await.until("it is in doubt, and then confirmed", () -> states.contains("confirmed"));
+    Await.untilAnswered("it is in doubt, and then confirmed", () -> states.contains("confirmed"));
     assertThat(states).startsWith("uncertain", "confirmed");
     assertThat(lease.state()).isEqualTo(LeaseState.HELD);
     lease.close();
@@ -705,9 +706,9 @@ class StoreTest extends ServerTest {
     assertThat(children(name)).hasSize(1);
     proxy.heal();
     // Sooner than the session could time out: the framework goes on.
-    Await.until("the node is deleted", () -> children(name).isEmpty());
+    Await.untilAnswered("the node is deleted", () -> children(name).isEmpty());
     assertThat(Frameworks.handle(far).getState().isConnected()).isTrue();
-    Await.until(
+    Await.untilAnswered(
         "no thread of the closed store is left",
         () -> Thread.getAllStackTraces().keySet().stream()
             .noneMatch(thread -> thread.getName().contains(clientName)));
@@ -728,7 +729,7 @@ class StoreTest extends ServerTest {
     });
     Acquisition.Queued queued = Stores.queue(other, Stores.claim(name), () -> {});
     assertThat(queued.recheckAfter()).isLessThanOrEqualTo(hold.plusMillis(1));
-    Await.until(
+    Await.untilAnswered(
         "the waiter's turn comes",
         () -> queued.ticket().poll() instanceof Ticket.Granted granted
             && other.release(granted.grant(), Duration.ZERO) == ReleaseOutcome.RELEASED);
@@ -769,7 +770,8 @@ class StoreTest extends ServerTest {
       ticket.close();
     }
     store.release(grant, Duration.ZERO);
-    Await.until("the first has the lock", () -> first.ticket().poll() instanceof Ticket.Granted);
+    Await.untilAnswered(
+        "the first has the lock", () -> first.ticket().poll() instanceof Ticket.Granted);
     assertThat(other.waiting).hasValue(0);
   }
 
@@ -788,7 +790,8 @@ class StoreTest extends ServerTest {
     assertThat(node.mayHaveTwin).isTrue();
     // As a release does whose requests do not arrive.
     node.release(TimeSource.system().nanos(), hold);
-    Await.until("nothing is left to look for", () -> farStore.nodes.all().isEmpty());
+    Await.untilAnswered(
+        "nothing is left to look for", () -> farStore.nodes.all().isEmpty());
     assertThat(children(name)).containsExactly(Names.ofMark(grant.number()));
     assertThat(store.forceRelease(grant.claim().key(), grant.number())).isTrue();
   }
@@ -803,7 +806,7 @@ class StoreTest extends ServerTest {
     its.release(grant, hold);
     assertThat(children(name)).containsExactly(Names.ofMark(grant.number()));
     time.jump(hold.plusSeconds(2));
-    Await.until(
+    Await.untilAnswered(
         "mark and container are gone",
         () -> framework.checkExists().forPath(Stores.path(name)) == null);
   }
@@ -818,7 +821,8 @@ class StoreTest extends ServerTest {
     assertThatExceptionOfType(StoreException.class)
         .isThrownBy(() -> store.tryAcquire(Stores.claim(name)).isPresent())
         .withMessageContaining("used up");
-    Await.until("the refused attempt's node is gone", () -> store.nodes.all().isEmpty());
+    Await.untilAnswered(
+        "the refused attempt's node is gone", () -> store.nodes.all().isEmpty());
     framework.delete().deletingChildrenIfNeeded().forPath(Stores.path(name));
   }
 
@@ -958,7 +962,7 @@ class StoreTest extends ServerTest {
         .isThrownBy(() -> farStore.tryAcquire(Stores.claim(name)).isPresent())
         .satisfies(e -> assertThat(e.mayHaveHappened()).isTrue());
     proxy.heal();
-    Await.until(
+    Await.untilAnswered(
         "the late node is deleted",
         () -> farStore.nodes.all().isEmpty() && children(name).isEmpty());
   }

@@ -138,7 +138,8 @@ final class Stores {
 
   /** Waits until a grant is trusted for so long, as it is once the session is not new any more. */
   static void awaitKnown(LockStore store, Grant grant, Duration trusted) {
-    Await.until("it is trusted for " + trusted, () -> renew(store, grant).compareTo(trusted) >= 0);
+    Await.untilAnswered(
+        "it is trusted for " + trusted, () -> renew(store, grant).compareTo(trusted) >= 0);
   }
 
   static String path(String name) {

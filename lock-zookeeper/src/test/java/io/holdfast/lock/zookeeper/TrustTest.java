@@ -84,7 +84,7 @@ class TrustTest extends ServerTest {
     SessionKiller.expire(framework, ZooKeeperServer.address(server));
     Frameworks.awaitConnection(framework);
     Grant[] next = new Grant[1];
-    Await.until("the next session takes a lock", () -> {
+    Await.untilAnswered("the next session takes a lock", () -> {
       next[0] = take(store);
       return true;
     });
@@ -128,7 +128,7 @@ class TrustTest extends ServerTest {
     assertThatExceptionOfType(StoreException.class)
         .isThrownBy(() -> take(store))
         .withMessageContaining("out of touch");
-    Await.until("what was not granted is gone", () -> store.nodes.all().isEmpty());
+    Await.untilAnswered("what was not granted is gone", () -> store.nodes.all().isEmpty());
     standStill(pause.plus(session.dividedBy(4)).plusMillis(100));
     Grant grant = take(store);
     assertThat(grant.validFor()).satisfies(Stores.about(session.dividedBy(2)));
