@@ -6,6 +6,7 @@ import io.holdfast.lock.spi.LockStore;
 import io.holdfast.lock.tck.Capability;
 import io.holdfast.lock.tck.Fixture;
 import io.holdfast.lock.tck.TappedBuilder;
+import io.holdfast.lock.tck.Timing;
 import io.holdfast.lock.tck.fault.FaultProxy;
 import io.holdfast.lock.tck.fault.Link;
 import io.holdfast.lock.tck.process.ChildProcess;
@@ -14,6 +15,7 @@ import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.time.Duration;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
@@ -24,7 +26,19 @@ import java.util.function.UnaryOperator;
 /** A database for the kit. */
 final class JdbcFixture extends JdbcAccess implements Fixture {
   private static final int POOL_SIZE = 60;
-  private static final int LINK_POOL_SIZE = 4;
+
+  /**
+   * Enough for two clients whose requests take seconds each, with the connection that each of them
+   * listens on: a caller who waits for one longer than the store timeout gets an error.
+   */
+  private static final int LINK_POOL_SIZE = 8;
+
+  /** Room for a server that the machine lets wait: three JVMs run kits at once. */
+  private static final Timing TIMING = new Timing(
+      Duration.ofSeconds(6),
+      Duration.ofSeconds(2),
+      Duration.ofSeconds(10),
+      Timing.defaults().quiet());
 
   private final KitServer server;
 
@@ -59,6 +73,11 @@ final class JdbcFixture extends JdbcAccess implements Fixture {
       case SEMAPHORES -> "databases have no semaphores yet";
       default -> "this H2 lives in the memory of the process that runs the tests";
     };
+  }
+
+  @Override
+  public Timing timing() {
+    return TIMING;
   }
 
   @Override
