@@ -1,7 +1,7 @@
 package io.holdfast.lock;
 
 import io.holdfast.lock.internal.memory.MemoryStore;
-import io.holdfast.lock.spi.PermitStore;
+import io.holdfast.lock.spi.ReadWriteStore;
 import io.holdfast.lock.spi.StoreSettings;
 import java.util.Objects;
 
@@ -23,7 +23,7 @@ public final class InMemoryLocks {
   }
 
   /** Builds in-memory clients. */
-  public static final class Builder extends SemaphoreClientBuilder<Builder> {
+  public static final class Builder extends LockClientBuilder<Builder> {
     private final InMemoryServer server;
 
     private Builder(InMemoryServer server) {
@@ -31,7 +31,14 @@ public final class InMemoryLocks {
     }
 
     @Override
-    protected PermitStore openStore(StoreSettings settings) {
+    @CheckReturnValue
+    public ReadWriteClient build() {
+      // The engine gives a store the client that it has the kinds for.
+      return (ReadWriteClient) super.build();
+    }
+
+    @Override
+    protected ReadWriteStore openStore(StoreSettings settings) {
       return new MemoryStore(server.table, settings.time());
     }
   }

@@ -94,7 +94,9 @@ public interface LockListener {
     /** A thread of the same client handed it on. */
     LOCAL_HAND_OFF,
     /** The thread held the lock already. */
-    REENTRANT
+    REENTRANT,
+    /** A reader of the same client had asked the store, and shares its grant. */
+    SHARED
   }
 
   /** An acquisition that gave no lease. */

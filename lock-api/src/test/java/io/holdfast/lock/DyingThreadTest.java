@@ -27,7 +27,7 @@ class DyingThreadTest extends EngineTest {
   private final TappedTime tapped = new TappedTime(time);
 
   @Override
-  protected synchronized SemaphoreClient client() {
+  protected synchronized ReadWriteClient client() {
     return client(builder -> builder.timeSource(tapped));
   }
 

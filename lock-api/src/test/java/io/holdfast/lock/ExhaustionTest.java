@@ -33,7 +33,7 @@ class ExhaustionTest extends EngineTest {
   private final List<String> events = new CopyOnWriteArrayList<>();
 
   @Override
-  protected synchronized SemaphoreClient client() {
+  protected synchronized ReadWriteClient client() {
     return client(builder -> builder.timeSource(tapped).addListener(new LockListener() {
       @Override
       public void lost(Lost event) {

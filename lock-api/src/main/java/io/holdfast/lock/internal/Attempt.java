@@ -112,7 +112,7 @@ final class Attempt<T> extends Task {
         if (place.news() instanceof Waiter.YourTurn) {
           turn.begin(used, place);
         } else if (place.news() instanceof Waiter.Acquired got) {
-          handle = got.handle();
+          takeFromOther(got);
         }
       }
       waiter = null;
@@ -145,11 +145,11 @@ final class Attempt<T> extends Task {
     while (true) {
       WaitQueue used = queue;
       if (used == null) {
-        used = parts.queues().use(request.key());
+        used = parts.queues().use(request.key(), request.mode(), thread);
         queue = used;
       }
       // Stored before it enters: wherever this thread fails, `work` finds here what it was given.
-      Waiter place = new Waiter(thread, request.options());
+      Waiter place = new Waiter(thread, request.options(), request.mode());
       waiter = place;
       Waiter.News news = used.enter(place, request.waitMode().waits());
       if (news == null) {
@@ -167,6 +167,9 @@ final class Attempt<T> extends Task {
         throw StoreCalls.failureAhead(request.key(), failed.failure());
       } else if (news instanceof Waiter.ClientClosed) {
         throw new LockClientClosedException(name());
+      } else if (news instanceof Waiter.Elsewhere) {
+        waiter = null;
+        endUse();
       } else if (news instanceof Waiter.Acquired acquired) {
         if (take(acquired)) {
           return acquired(acquired);
@@ -210,9 +213,8 @@ final class Attempt<T> extends Task {
       takeFromTurn(got);
       return got.hold().receive();
     }
-    handle = got;
-    waiter = null;
-    if (acquired.source() == Source.LOCAL_HAND_OFF) {
+    takeFromOther(acquired);
+    if (acquired.source() != Source.REENTRANT) {
       interrupts.check();
       return got.isHeld() && got.hold().receive();
     }
@@ -220,6 +222,15 @@ final class Attempt<T> extends Task {
       throw got.hold().lostException();
     }
     return got.hold().receive();
+  }
+
+  /** Takes the lease that another thread gave, or that this one had. */
+  private void takeFromOther(Waiter.Acquired acquired) {
+    handle = acquired.handle();
+    waiter = null;
+    if (acquired.source() == Source.SHARED) {
+      queue = null; // Its hold owns the use of the queue.
+    }
   }
 
   /** Takes the lease that the turn ended with: now its hold owns the grant and the queue's use. */

@@ -3,7 +3,6 @@ package io.holdfast.lock.internal;
 import io.holdfast.lock.LeaseLoss;
 import io.holdfast.lock.internal.grant.ActiveGrant;
 import io.holdfast.lock.internal.log.SafeLogger;
-import io.holdfast.lock.internal.queue.Hold;
 import io.holdfast.lock.internal.queue.WaitQueue;
 import io.holdfast.lock.internal.task.Task;
 import io.holdfast.lock.spi.Deadline;
@@ -122,11 +121,11 @@ final class ClientClosing {
   private void lose(WaitQueue queue) {
     queue.closeClient();
     boolean isGuarded = queue.isGuarded();
-    Hold hold = queue.current();
-    if (hold != null) {
-      hold.grant().lose(LeaseLoss.Reason.CLIENT_CLOSED);
+    ActiveGrant grant = queue.grant();
+    if (grant != null) {
+      grant.lose(LeaseLoss.Reason.CLIENT_CLOSED);
       // The release of a lease with an open guard may have to wait for the guard.
-      (isGuarded ? guarded : grants).add(hold.grant());
+      (isGuarded ? guarded : grants).add(grant);
     }
   }
 

@@ -5,12 +5,14 @@ import io.holdfast.lock.LockClient;
 import io.holdfast.lock.LockListener;
 import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.LockStoreException;
+import io.holdfast.lock.ReadWriteClient;
 import io.holdfast.lock.SemaphoreClient;
 import io.holdfast.lock.internal.log.SafeLogger;
 import io.holdfast.lock.internal.time.Clocks;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockStore;
 import io.holdfast.lock.spi.PermitStore;
+import io.holdfast.lock.spi.ReadWriteStore;
 import io.holdfast.lock.spi.StoreEvents;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoreSettings;
@@ -50,7 +52,7 @@ public final class Engine {
 
   /**
    * Opens the store and starts a client on it: a {@link SemaphoreClient} if it is a
-   * {@link PermitStore}.
+   * {@link PermitStore}, a {@link ReadWriteClient} if it is a {@link ReadWriteStore}.
    *
    * @throws LockStoreException the store gave no usable answer
    */
@@ -71,9 +73,14 @@ public final class Engine {
     try {
       store.checkOptions(settings.defaultOptions());
       Claims claims = new Claims(clientName, hostName);
-      EngineClient client = store instanceof PermitStore permits
-          ? new EngineSemaphoreClient(settings, time, clientName, claims, permits)
-          : new EngineClient(settings, time, clientName, claims, store);
+      EngineClient client;
+      if (store instanceof ReadWriteStore all) {
+        client = new EngineReadWriteClient(settings, time, clientName, claims, all);
+      } else if (store instanceof PermitStore permits) {
+        client = new EngineSemaphoreClient(settings, time, clientName, claims, permits);
+      } else {
+        client = new EngineClient(settings, time, clientName, claims, store);
+      }
       relay.client = client;
       client.start();
       started = true;

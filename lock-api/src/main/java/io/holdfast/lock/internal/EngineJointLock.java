@@ -6,6 +6,7 @@ import io.holdfast.lock.LockHolder;
 import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.internal.Attempt.Outcome;
 import io.holdfast.lock.internal.queue.Handle;
+import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.LockKind;
 import java.util.Collection;
@@ -86,12 +87,12 @@ final class EngineJointLock extends ThreadOwnable<JointLease> implements JointLo
   boolean releaseForThread() {
     Thread thread = Thread.currentThread();
     for (LockKey key : keys) {
-      if (leases.lastThreadOwned(key, thread) == null) {
+      if (leases.lastThreadOwned(key, Claim.EXCLUSIVE, thread) == null) {
         return false;
       }
     }
     eachInReverse(keys, key -> {
-      boolean unused = leases.closeOfThread(key, thread);
+      boolean unused = leases.closeOfThread(key, Claim.EXCLUSIVE, thread);
     });
     return true;
   }
@@ -99,7 +100,7 @@ final class EngineJointLock extends ThreadOwnable<JointLease> implements JointLo
   @Override
   public boolean isHeldByCurrentThread() {
     Thread thread = Thread.currentThread();
-    return keys.stream().allMatch(key -> leases.isHeldBy(key, thread));
+    return keys.stream().allMatch(key -> leases.isHeldBy(key, Claim.EXCLUSIVE, thread));
   }
 
   @Override

@@ -46,7 +46,7 @@ final class EngineLock extends ThreadOwnable<Lease> implements DistributedLock {
 
   @Override
   boolean releaseForThread() {
-    return leases.closeOfThread(key, Thread.currentThread());
+    return leases.closeOfThread(key, Claim.EXCLUSIVE, Thread.currentThread());
   }
 
   private Request request(WaitMode mode) {
@@ -55,7 +55,7 @@ final class EngineLock extends ThreadOwnable<Lease> implements DistributedLock {
 
   @Override
   public boolean isHeldByCurrentThread() {
-    return leases.isHeldBy(key, Thread.currentThread());
+    return leases.isHeldBy(key, Claim.EXCLUSIVE, Thread.currentThread());
   }
 
   @Override

@@ -10,7 +10,7 @@ import io.holdfast.lock.spi.LockKind;
 import io.holdfast.lock.spi.PermitStore;
 
 /** The client of a store that has semaphores. */
-final class EngineSemaphoreClient extends EngineClient implements SemaphoreClient {
+class EngineSemaphoreClient extends EngineClient implements SemaphoreClient {
   private final PermitStore store;
 
   EngineSemaphoreClient(
@@ -20,12 +20,12 @@ final class EngineSemaphoreClient extends EngineClient implements SemaphoreClien
   }
 
   @Override
-  public DistributedSemaphore semaphore(String name, int permits) {
+  public final DistributedSemaphore semaphore(String name, int permits) {
     return semaphore(name, permits, defaultOptions());
   }
 
   @Override
-  public DistributedSemaphore semaphore(String name, int permits, LockOptions options) {
+  public final DistributedSemaphore semaphore(String name, int permits, LockOptions options) {
     LockKey key = new LockKey(LockKind.PERMIT, name);
     if (permits < 1 || permits > Claim.PERMITS_MAX) {
       throw new IllegalArgumentException("A semaphore has 1 to %s permits, not %s (semaphore '%s')"

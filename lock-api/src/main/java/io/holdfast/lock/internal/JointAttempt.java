@@ -82,13 +82,14 @@ final class JointAttempt<T> extends Task {
    * locks: two threads that did so could wait for each other.
    */
   private void requireOrder() {
+    Thread thread = Thread.currentThread();
+    keys.forEach(key -> leases.parts.queues().requireNoRead(key, thread));
     if (!mode.waits()) {
       return;
     }
-    Thread thread = Thread.currentThread();
     LockKey missing = null;
     for (LockKey key : keys) {
-      Hold hold = leases.ownedBy(key, thread);
+      Hold hold = leases.ownedBy(key, Claim.EXCLUSIVE, thread);
       if (hold == null) {
         missing = missing == null ? key : missing;
       } else if (!hold.grant().stands() && hold.grant().state().isOver()) {

@@ -4,6 +4,7 @@ import io.holdfast.lock.internal.event.Events;
 import io.holdfast.lock.internal.queue.Handle;
 import io.holdfast.lock.internal.queue.Hold;
 import io.holdfast.lock.internal.queue.WaitQueue;
+import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.LockKey;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
@@ -46,13 +47,18 @@ final class Leases {
     return watched(new EngineLease(this, handle));
   }
 
+  /** Makes a lease of a read lock for the user. */
+  EngineRead read(Handle handle) {
+    return watched(new EngineRead(this, handle));
+  }
+
   /** Makes a lease of a permit for the user. */
   EnginePermit permit(Handle handle) {
     return watched(new EnginePermit(this, handle));
   }
 
   /** Begins to watch a new lease: it is found if its user drops it. */
-  private <T extends EngineLease> T watched(T lease) {
+  private <T extends HandleLease> T watched(T lease) {
     lease.handle.watch(lease, parts.droppedLeases().references);
     lease.handle.hold().grant().beginMinHold();
     return lease;
@@ -66,31 +72,35 @@ final class Leases {
     return handle;
   }
 
-  boolean isHeldBy(LockKey key, Thread thread) {
-    Hold hold = ownedBy(key, thread);
+  /** Whether the thread owns a lease of this lock with which it may use it in this mode. */
+  boolean isHeldBy(LockKey key, Claim.Mode mode, Thread thread) {
+    Hold hold = ownedBy(key, mode, thread);
     return hold != null && hold.grant().stands();
   }
 
-  /** Returns the hold of this lock that the thread owns, lost or not. */
+  /** Returns the hold, lost or not, with which the thread may use this lock in this mode. */
   @Nullable
-  Hold ownedBy(LockKey key, Thread thread) {
-    WaitQueue queue = parts.queues().find(key);
+  Hold ownedBy(LockKey key, Claim.Mode mode, Thread thread) {
+    WaitQueue queue = parts.queues().ownedBy(key, mode, thread);
     return queue == null ? null : queue.ownedBy(thread);
   }
 
   /**
-   * Returns the thread's latest open acquisition through {@code asLock()}. Allocates nothing, so
-   * that a thread can unlock even if the heap is full.
+   * Returns the thread's latest open acquisition in this mode through {@code asLock()}. Allocates
+   * nothing for an exclusive one, so that a thread can unlock even if the heap is full.
    */
   @Nullable
-  Handle lastThreadOwned(LockKey key, Thread thread) {
-    WaitQueue queue = parts.queues().find(key);
-    return queue == null ? null : queue.lastThreadOwned(thread);
+  Handle lastThreadOwned(LockKey key, Claim.Mode mode, Thread thread) {
+    WaitQueue queue = parts.queues().ownedBy(key, mode, thread);
+    return queue == null ? null : queue.lastThreadOwned(thread, mode);
   }
 
-  /** Closes the thread's last acquisition through {@code asLock()}; false if it has none. */
-  boolean closeOfThread(LockKey key, Thread thread) {
-    Handle handle = lastThreadOwned(key, thread);
+  /**
+   * Closes the thread's last acquisition in this mode through {@code asLock()}; false if it has
+   * none.
+   */
+  boolean closeOfThread(LockKey key, Claim.Mode mode, Thread thread) {
+    Handle handle = lastThreadOwned(key, mode, thread);
     if (handle == null) {
       return false;
     }

@@ -7,13 +7,13 @@ import io.holdfast.lock.LockStoreException;
 import io.holdfast.lock.PermitHolder;
 import io.holdfast.lock.internal.grant.ActiveGrant;
 import io.holdfast.lock.internal.grant.GrantState.Phase;
-import io.holdfast.lock.internal.queue.Hold;
 import io.holdfast.lock.internal.queue.Token;
 import io.holdfast.lock.internal.queue.WaitQueue;
 import io.holdfast.lock.internal.time.ClockReading;
 import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.LockKind;
 import io.holdfast.lock.spi.PermitStore;
+import io.holdfast.lock.spi.ReadWriteStore;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoredHolder;
 import io.holdfast.lock.spi.StoredLock;
@@ -117,6 +117,12 @@ final class Questions {
         .map(holder -> Holder.of(key, holder, OptionalInt.empty()));
   }
 
+  List<LockHolder> readers(ReadWriteStore store, LockKey key) {
+    return ask(key, () -> store.readers(key)).stream()
+        .<LockHolder>map(holder -> Holder.of(key, holder, OptionalInt.empty()))
+        .toList();
+  }
+
   List<PermitHolder> holders(PermitStore store, LockKey key) {
     return ask(key, () -> store.holders(key)).stream()
         .<PermitHolder>map(held -> Permit.of(key, held))
@@ -132,9 +138,9 @@ final class Questions {
     boolean released = ask(key, () -> parts.store().forceRelease(key, grantNumber));
     if (released) {
       for (WaitQueue queue : parts.queues().of(key)) {
-        Hold hold = queue.current();
-        if (hold != null && hold.grant().grant().number() == grantNumber) {
-          hold.grant().lose(LeaseLoss.Reason.TAKEN);
+        ActiveGrant grant = queue.grant();
+        if (grant != null && grant.grant().number() == grantNumber) {
+          grant.lose(LeaseLoss.Reason.TAKEN);
         }
       }
     }

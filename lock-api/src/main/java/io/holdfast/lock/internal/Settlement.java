@@ -15,6 +15,7 @@ import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.StoreException;
 import java.time.Duration;
+import java.util.List;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -36,7 +37,7 @@ import org.jspecify.annotations.Nullable;
  * lost before the end begins    close() throws; its own thread tells onLost
  * the end begins before         what the store answers to the release decides, and the closing
  *                               thread tells
- * handed on                     close() returns; a later loss is the successor's
+ * handed on, or left to others  close() returns; a later loss is that of those who have it
  * closed while a guard is open  close() throws IllegalStateException, and waits for nothing; the
  *                               end of the last guard releases, or frees what was lost meanwhile
  * </pre>
@@ -58,7 +59,7 @@ final class Settlement implements ActiveGrant.Observer {
     Hold hold = handle.hold();
     switch (end(handle)) {
       case CLOSED_BEFORE, STILL_HELD -> {}
-      case HANDED_ON -> parts.events().released(hold, true);
+      case HANDED_ON, LEFT -> parts.events().released(hold, true);
       case LOST, LOST_AND_OVER -> throw hold.lostException();
       case TO_BE_RELEASED -> {
         Error thrownByStore = releaseReserved(hold, false);
@@ -81,7 +82,7 @@ final class Settlement implements ActiveGrant.Observer {
   void giveBack(Handle handle) {
     Hold hold = handle.hold();
     Closing closing = end(handle);
-    if (closing == Closing.HANDED_ON && hold.isSeen()) {
+    if ((closing == Closing.HANDED_ON || closing == Closing.LEFT) && hold.isSeen()) {
       parts.events().released(hold, true);
     } else if (closing == Closing.TO_BE_RELEASED) {
       Error unused = releaseReserved(hold, false);
@@ -122,7 +123,7 @@ final class Settlement implements ActiveGrant.Observer {
       }
     } finally {
       closing = hold.close(handle, Thread.currentThread(), allowed, nowNanos);
-      if (closing == Closing.LOST_AND_OVER) {
+      if (closing == Closing.LOST_AND_OVER || closing == Closing.LEFT) {
         parts.queues().endUse(queue);
       } else if (closing == Closing.GUARDED) {
         hold.grant().schedule().stop();
@@ -292,8 +293,13 @@ final class Settlement implements ActiveGrant.Observer {
     while ((dropped = queue.takeDropped(grant)) != null) {
       settleDropped(queue, dropped);
     }
-    LossNotice notice = queue.notice(grant);
-    if (notice != null) {
+    boolean first = true; // Readers that share the grant have a notice each.
+    for (LossNotice notice = queue.notice(grant); notice != null; notice = queue.notice(grant)) {
+      grant.schedule().stop();
+      if (first && !notice.guarded()) {
+        free(grant);
+      }
+      first = false;
       settleLoss(queue, notice);
     }
   }
@@ -314,7 +320,7 @@ final class Settlement implements ActiveGrant.Observer {
 
   private void settleDropped(WaitQueue queue, WaitQueue.Dropped dropped) {
     Hold hold = dropped.hold();
-    if (dropped.last()) {
+    if (dropped.leaks()) {
       hold.grant().schedule().stop();
     }
     if (dropped.isOver()) {
@@ -327,15 +333,11 @@ final class Settlement implements ActiveGrant.Observer {
             "A lease of lock '{}' with token {} became unreachable without close(){}",
             hold.lockName(),
             hold.token(),
-            dropped.last() ? "; it is no longer renewed, and ends with its TTL" : ""));
+            dropped.leaks() ? "; it is no longer renewed, and ends with its TTL" : ""));
   }
 
   private void settleLoss(WaitQueue queue, LossNotice notice) {
     Hold hold = notice.hold();
-    hold.grant().schedule().stop();
-    if (!notice.guarded()) {
-      free(hold.grant());
-    }
     for (var listener = notice.listeners().peek();
         listener != null;
         listener = notice.listeners().peek()) {
@@ -381,8 +383,7 @@ final class Settlement implements ActiveGrant.Observer {
    */
   private void tellChanges(ActiveGrant grant, int changes) {
     while (grant.tellNextChange(changes)) {
-      Hold hold = holdOf(grant);
-      if (hold != null) {
+      for (Hold hold : holdsOf(grant)) {
         if (grant.isChangeToUncertain()) {
           parts.events().uncertain(hold);
         } else {
@@ -408,22 +409,17 @@ final class Settlement implements ActiveGrant.Observer {
   }
 
   void renewed(ActiveGrant grant) {
-    parts.events().inOrder(() -> {
-      Hold hold = holdOf(grant);
-      if (hold != null) {
-        parts.events().renewed(hold);
-      }
-    });
+    parts.events().inOrder(() -> holdsOf(grant).forEach(parts.events()::renewed));
   }
 
-  private @Nullable Hold holdOf(ActiveGrant grant) {
+  private List<Hold> holdsOf(ActiveGrant grant) {
     for (WaitQueue queue : parts.queues().of(grant.key())) {
-      Hold hold = queue.current();
-      if (hold != null && hold.grant() == grant) {
-        return hold;
+      List<Hold> holds = queue.holdsOf(grant);
+      if (!holds.isEmpty()) {
+        return holds;
       }
     }
-    return null;
+    return List.of();
   }
 
   /** Takes in an event of the store about a grant that is held. */

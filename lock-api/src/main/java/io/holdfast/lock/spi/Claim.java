@@ -8,7 +8,8 @@ import java.util.Objects;
  *
  * @param key the lock
  * @param mode the use of it that the claim asks for: {@link Permit} if the key is a
- *     {@link LockKind#PERMIT}, {@link Exclusive} if it is a {@link LockKind#MUTEX}
+ *     {@link LockKind#PERMIT}, {@link Exclusive} or {@link Shared} if it is a
+ *     {@link LockKind#MUTEX}
  * @param ownerId the id that the store records as the owner if it grants the lock: 32 lower-case
  *     hexadecimal digits, unguessable (128 random bits), never used for a second attempt. It
  *     identifies late or repeated answers, and attempts that are to be withdrawn
@@ -30,6 +31,9 @@ public record Claim(
   /** The mode of a claim that wants the lock for itself. */
   public static final Mode EXCLUSIVE = new Exclusive();
 
+  /** The mode of a claim that shares the lock with others that do. */
+  public static final Mode SHARED = new Shared();
+
   /**
    * The use of a key that a claim asks for. More may be added: stores get only those they are for.
    */
@@ -37,6 +41,11 @@ public record Claim(
 
   /** Nobody else may have the lock. */
   public record Exclusive() implements Mode {}
+
+  /**
+   * Others may have the lock, if their claims are shared too. Only for a {@link ReadWriteStore}.
+   */
+  public record Shared() implements Mode {}
 
   /**
    * One of so many permits.

@@ -1,9 +1,8 @@
 package io.holdfast.lock.internal;
 
 import io.holdfast.lock.AnyLease;
-import io.holdfast.lock.Lease;
 import io.holdfast.lock.LockClient;
-import io.holdfast.lock.SemaphoreClient;
+import io.holdfast.lock.ReadWriteClient;
 import io.holdfast.lock.internal.grant.ActiveGrant;
 import io.holdfast.lock.internal.grant.GrantState;
 import io.holdfast.lock.internal.grant.GrantState.Phase;
@@ -13,15 +12,17 @@ import io.holdfast.lock.internal.renewal.KeeperProbe;
 import io.holdfast.lock.internal.task.WorkersProbe;
 import io.holdfast.lock.internal.time.Clocks;
 import io.holdfast.lock.internal.time.ClocksProbe;
+import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.LockKind;
-import io.holdfast.lock.spi.PermitStore;
+import io.holdfast.lock.spi.ReadWriteStore;
 import io.holdfast.lock.spi.StoreEvents;
 import java.lang.ref.Reference;
 import java.lang.reflect.Field;
 import java.security.SecureRandom;
 import java.util.List;
+import java.util.Objects;
 import java.util.Random;
 import java.util.function.BiFunction;
 
@@ -49,11 +50,11 @@ public final class ModelEngine {
    *
    * @param threads makes a thread for a task, and for a sort of them
    */
-  public static SemaphoreClient start(
+  public static ReadWriteClient start(
       Engine.Settings settings,
       String name,
       long seed,
-      PermitStore store,
+      ReadWriteStore store,
       BiFunction<Runnable, String, Thread> threads) {
     Claims claims = new Claims(name, "model");
     try {
@@ -61,8 +62,8 @@ public final class ModelEngine {
     } catch (ReflectiveOperationException e) {
       throw new LinkageError(e.getMessage(), e);
     }
-    EngineSemaphoreClient client =
-        new EngineSemaphoreClient(settings, new Clocks(settings.time()), name, claims, store);
+    EngineReadWriteClient client =
+        new EngineReadWriteClient(settings, new Clocks(settings.time()), name, claims, store);
     Parts parts = client.parts;
     WorkersProbe.change(parts.settlers(), factory -> task -> threads.apply(task, "settlement"));
     WorkersProbe.change(parts.cleaners(), factory -> task -> threads.apply(task, "clean-up"));
@@ -124,16 +125,16 @@ public final class ModelEngine {
     }
   }
 
-  /** The inside of a lease. */
-  public static Held held(Lease lease) {
-    return new Held(((EngineLease) lease).handle);
+  /** The inside of a lease of one name. */
+  public static Held held(AnyLease lease) {
+    return new Held(((HandleLease) lease).handle);
   }
 
   /** The inside of a lease, for each lock that it is of. */
   public static List<Held> allHeld(AnyLease lease) {
     List<?> leases =
         lease instanceof EngineJointLease ? (List<?>) read(lease, "leases") : List.of(lease);
-    return leases.stream().map(one -> new Held(((EngineLease) one).handle)).toList();
+    return leases.stream().map(one -> new Held(((HandleLease) one).handle)).toList();
   }
 
   /** Does what a garbage collector does with a lease that its user dropped. */
@@ -158,15 +159,10 @@ public final class ModelEngine {
   }
 
   /** The lease that a thread owns through {@code asLock()}. */
-  public static Held held(LockClient client, String name, Thread thread) {
+  public static Held held(LockClient client, String name, Claim.Mode mode, Thread thread) {
     LockKey key = new LockKey(LockKind.MUTEX, name);
-    for (WaitQueue queue : ((EngineClient) client).parts.queues().of(key)) {
-      Handle handle = queue.lastThreadOwned(thread);
-      if (handle != null) {
-        return new Held(handle);
-      }
-    }
-    throw new AssertionError("The thread owns nothing");
+    return new Held(
+        Objects.requireNonNull(((EngineClient) client).leases.lastThreadOwned(key, mode, thread)));
   }
 
   /** The rest of work that is over; empty: nothing. */

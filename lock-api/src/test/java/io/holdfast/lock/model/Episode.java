@@ -1,10 +1,10 @@
 package io.holdfast.lock.model;
 
 import io.holdfast.lock.Lease;
-import io.holdfast.lock.LockClient;
 import io.holdfast.lock.LockClientClosedException;
 import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.LockStoreException;
+import io.holdfast.lock.ReadWriteClient;
 import io.holdfast.lock.internal.Engine;
 import io.holdfast.lock.internal.ModelEngine;
 import io.holdfast.lock.model.LifeCycle.Trait;
@@ -40,11 +40,11 @@ final class Episode {
   private static final class Place {
     private final Machine machine;
     private final RemoteStore store;
-    private final LockClient client;
+    private final ReadWriteClient client;
     private final List<User> users = new ArrayList<>();
     private boolean closes;
 
-    Place(Machine machine, RemoteStore store, LockClient client) {
+    Place(Machine machine, RemoteStore store, ReadWriteClient client) {
       this.machine = machine;
       this.store = store;
       this.client = client;
@@ -110,7 +110,7 @@ final class Episode {
     RemoteStore store =
         new RemoteStore(world, machine, network, server, setting.timeoutNanos(), d.next());
     LockOptions defaults = LockOptions.renewed(Duration.ofNanos(3 * setting.timeoutNanos()));
-    LockClient client = ModelEngine.start(
+    ReadWriteClient client = ModelEngine.start(
         new Engine.Settings(
             machine.toString(),
             defaults,

@@ -9,6 +9,7 @@ import io.holdfast.lock.model.CallsOut.Point;
 import io.holdfast.lock.simulation.EngineLog;
 import io.holdfast.lock.spi.LockStore;
 import io.holdfast.lock.spi.PermitStore;
+import io.holdfast.lock.spi.ReadWriteStore;
 import io.holdfast.lock.spi.Ticket;
 import io.holdfast.lock.spi.TimeSource;
 import java.io.BufferedReader;
@@ -132,6 +133,7 @@ class InjectionTest {
     }
     if (call.startsWith("LockStore.")
         || call.startsWith("PermitStore.")
+        || call.startsWith("ReadWriteStore.")
         || call.startsWith("Ticket.")) {
       failures.add(Failure.UNANSWERED);
       if (!call.endsWith(", done")) {
@@ -151,7 +153,12 @@ class InjectionTest {
     }
 
     Stream.of(
-            LockStore.class, PermitStore.class, Ticket.class, TimeSource.class, LockListener.class)
+            LockStore.class,
+            PermitStore.class,
+            ReadWriteStore.class,
+            Ticket.class,
+            TimeSource.class,
+            LockListener.class)
         .forEach(type -> assertThat(called).containsAll(methods(type)));
     assertThat(called).contains("onLost", "Logger", "Executor.execute");
     for (String sort : List.of("renewal", "clean-up", "settlement", "callback")) {

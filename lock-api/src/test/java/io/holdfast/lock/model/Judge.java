@@ -30,6 +30,7 @@ final class Judge {
     private final List<Section> ofAll = new ArrayList<>();
     private final Set<Long> forced = new HashSet<>();
     private long lastToken;
+    private long lastWriteToken;
     private long minHoldUntilNanos;
   }
 
@@ -70,8 +71,9 @@ final class Judge {
   }
 
   /** A user wants a name. Threads of one client get one answer (L-6.1). */
-  Asking asks(Machine machine, String name) {
-    return new Asking(asking.computeIfAbsent(machine + name, n -> new ArrayList<>()));
+  Asking asks(Machine machine, String name, boolean shared) {
+    String who = machine + name + (shared ? ", to read" : "");
+    return new Asking(asking.computeIfAbsent(who, n -> new ArrayList<>()));
   }
 
   /** Somebody is about to take a grant away by force. */
@@ -89,6 +91,9 @@ final class Judge {
     if (section.held().token() % 1024 != 0) {
       Seen.HANDED_ON_LOCALLY.count();
     }
+    if (section.isShared()) {
+      Seen.READ.count();
+    }
     Name its = name(section.name());
     section.forced = its.forced.contains(section.held().number());
     world.say(() -> section + " begins");
@@ -97,16 +102,24 @@ final class Judge {
       throw new Broken(Rule.ARRIVES_STANDING, section + " does not stand");
     }
     if (!section.forced && stands) {
-      if (section.held().token() <= its.lastToken) {
-        throw new Broken(Rule.TOKENS_RISE, section + " after token " + its.lastToken);
+      // Of two readers it says nothing.
+      long last = section.isShared() ? its.lastWriteToken : its.lastToken;
+      if (section.held().token() <= last) {
+        throw new Broken(Rule.TOKENS_RISE, section + " after token " + last);
       }
-      its.lastToken = section.held().token();
+      its.lastToken = Math.max(its.lastToken, section.held().token());
+      if (!section.isShared()) {
+        its.lastWriteToken = its.lastToken;
+      }
       if (world.nanos() < its.minHoldUntilNanos) {
         throw new Broken(
             Rule.MIN_HOLD, section + " begins before " + World.millis(its.minHoldUntilNanos));
       }
       for (Section other : its.open) {
-        other.overlapped = true;
+        if (other.held().number() == section.held().number() && other.isShared()) {
+          Seen.READ_OF_A_SHARED_GRANT.count();
+        }
+        other.overlapped |= !other.isShared() || !section.isShared();
       }
     }
     its.open.add(section);
@@ -156,15 +169,17 @@ final class Judge {
     section.lostBy = LeaseLoss.Reason.TAKEN;
   }
 
-  void busy(User user, String name, Asking asking) {
+  void busy(User user, String name, boolean shared, Asking asking) {
     Seen.BUSY.count();
     world.say(() -> user + " is told that " + name + " is taken");
     // Who was robbed by force need not know yet, and then tells the others of its client so
     // (L-6.3).
-    boolean here = name(name).ofAll.stream()
-        .anyMatch(section -> section.user().machine() == user.machine()
-            && section.endedAtNanos >= asking.sinceNanos);
-    if (!here && !server.wasTakenSince(new LockKey(LockKind.MUTEX, name), asking.sinceNanos)) {
+    boolean here = !shared
+        && name(name).ofAll.stream()
+            .anyMatch(section -> section.user().machine() == user.machine()
+                && section.endedAtNanos >= asking.sinceNanos);
+    LockKey key = new LockKey(LockKind.MUTEX, name);
+    if (!here && !server.wasTakenSince(key, shared, asking.sinceNanos)) {
       throw new Broken(
           Rule.BUSY_IF_TAKEN,
           user + " was told that " + name + " is taken, and it was not since "
@@ -216,7 +231,8 @@ final class Judge {
         throw new Broken(Rule.ARRIVES_STANDING, section + " does not stand");
       }
       if (!section.forced && stands) {
-        if (standing != null && standing.user() != section.user()) {
+        boolean excludes = standing != null && !(standing.isShared() && section.isShared());
+        if (excludes && standing.user() != section.user()) {
           throw new Broken(Rule.ONE_HOLDER, "Two hold: " + standing + ", and " + section);
         }
         standing = section;

@@ -12,6 +12,7 @@ import io.holdfast.lock.DistributedSemaphore;
 import io.holdfast.lock.JointLock;
 import io.holdfast.lock.Lease;
 import io.holdfast.lock.LeaseLoss;
+import io.holdfast.lock.LockHolder;
 import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.Ownership;
 import io.holdfast.lock.internal.ModelEngine;
@@ -59,6 +60,7 @@ final class LifeCycles {
     cycles.leasesOfOneLock();
     cycles.ofTwoLocks();
     cycles.ofPermits();
+    cycles.ofReads();
     return Collections.unmodifiableList(cycles.all);
   }
 
@@ -429,6 +431,69 @@ final class LifeCycles {
         s -> s.holding(lease -> {
           lease.verify();
           forceRelease(s, lease);
+        }));
+  }
+
+  private void ofReads() {
+    add(Sort.READ, "re-entry", s -> s.holding(outer -> s.holding(inner -> {})));
+    add(Sort.READ, "asLock", s -> asLock(s.rw().read().asLock()));
+    add(
+        Sort.READ,
+        "three who wait and share a grant",
+        s -> s.othersHolding(() -> {
+          s.waits();
+          s.waits();
+          s.waits(() -> s.lock(FIXED).lock());
+        }));
+    add(Sort.READ, "a shared grant that is lost", LOSES, s -> {
+      s.othersHolding(() -> {
+        s.waits(s::keptForTheTtl);
+        s.waits(s::keptForTheTtl);
+      });
+      s.pause();
+      s.takeAway();
+      passTheTtl(s);
+    });
+    add(Sort.READ, "a leak of one of two who share a grant", LOSES, s -> {
+      s.othersHolding(() -> {
+        s.start("dropping", () -> {
+          ModelEngine.drop(s.lock().lock());
+          return null;
+        });
+        s.pause();
+        s.waits(s::keptForTheTtl);
+      });
+      passTheTtl(s);
+    });
+    add(Sort.READ, "a read within a write", s -> {
+      Lease write = s.one().tryLock().orElseThrow();
+      try {
+        s.holding(read -> write.close());
+      } finally {
+        write.close();
+      }
+    });
+    add(
+        Sort.READ,
+        "no upgrade",
+        s -> s.holding(read -> {
+          try {
+            s.one().tryLock().ifPresent(Lease::close);
+            throw new AssertionError("A reader writes");
+          } catch (IllegalStateException e) {
+            read.ensureHeld();
+          }
+        }));
+    add(
+        Sort.READ,
+        "questions",
+        LOSES,
+        s -> s.holding(read -> {
+          read.verify();
+          Object unused = List.of(s.rw().read().isHeldByCurrentThread(), s.one().inspect());
+          for (LockHolder holder : s.rw().read().holders()) {
+            boolean unused2 = s.rw().read().forceRelease(holder.token());
+          }
         }));
   }
 

@@ -6,7 +6,7 @@ import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.LockKind;
-import io.holdfast.lock.spi.PermitStore;
+import io.holdfast.lock.spi.ReadWriteStore;
 import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.Renewal;
 import io.holdfast.lock.spi.StoreEvents;
@@ -23,7 +23,7 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** A client's side of the model's store: each call is a request that takes its way. */
-final class RemoteStore implements PermitStore {
+final class RemoteStore implements ReadWriteStore {
   private final World world;
   private final Machine machine;
   private final Network network;
@@ -355,6 +355,11 @@ final class RemoteStore implements PermitStore {
   @Override
   public List<StoredPermit> holders(LockKey key) throws StoreException {
     return call(() -> "holders " + key.name(), true, () -> server.holders(key));
+  }
+
+  @Override
+  public List<StoredHolder> readers(LockKey key) throws StoreException {
+    return call(() -> "readers " + key.name(), true, () -> server.readers(key));
   }
 
   @Override

@@ -3,12 +3,13 @@ package io.holdfast.lock.model;
 import io.holdfast.lock.Acquirable;
 import io.holdfast.lock.AnyLease;
 import io.holdfast.lock.DistributedLock;
+import io.holdfast.lock.DistributedReadWriteLock;
 import io.holdfast.lock.Lease;
 import io.holdfast.lock.LockException;
 import io.holdfast.lock.LockListener;
 import io.holdfast.lock.LockLostException;
 import io.holdfast.lock.LockOptions;
-import io.holdfast.lock.SemaphoreClient;
+import io.holdfast.lock.ReadWriteClient;
 import io.holdfast.lock.internal.Engine;
 import io.holdfast.lock.internal.ModelEngine;
 import io.holdfast.lock.model.CallsOut.Answering;
@@ -17,7 +18,7 @@ import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.LockKind;
-import io.holdfast.lock.spi.PermitStore;
+import io.holdfast.lock.spi.ReadWriteStore;
 import io.holdfast.lock.spi.StoreEvents;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.TimeSource;
@@ -75,7 +76,8 @@ final class Scene {
   enum Sort {
     LOCK,
     TWO_LOCKS,
-    PERMIT
+    PERMIT,
+    READ
   }
 
   private final World world;
@@ -83,7 +85,7 @@ final class Scene {
   private final LifeCycle cycle;
   private final CallsOut calls;
   private final Machine machine;
-  private final SemaphoreClient client;
+  private final ReadWriteClient client;
   private final List<Actor> actors = new ArrayList<>();
 
   /** All so far; kept, so that no garbage collector finds them. */
@@ -117,11 +119,11 @@ final class Scene {
         settings,
         machine.toString(),
         seed,
-        calls.through(PermitStore.class, store),
+        calls.through(ReadWriteStore.class, store),
         calls.threads(machine::thread));
   }
 
-  SemaphoreClient client() {
+  ReadWriteClient client() {
     return client;
   }
 
@@ -302,11 +304,23 @@ final class Scene {
     return client.get(NAME);
   }
 
+  DistributedReadWriteLock rw() {
+    return client.readWrite(NAME);
+  }
+
+  /** A lease that its user keeps for some time. */
+  AnyLease keptForTheTtl() throws InterruptedException {
+    AnyLease lease = lock().lock();
+    pass(TTL);
+    return lease;
+  }
+
   Acquirable<? extends AnyLease> lock(LockOptions options) {
     return switch (cycle.sort()) {
       case LOCK -> client.get(NAME, options);
       case TWO_LOCKS -> client.all(List.of(PARTNER, NAME), options);
       case PERMIT -> client.semaphore(NAME, PERMITS, options);
+      case READ -> client.readWrite(NAME, options).read();
     };
   }
 
@@ -345,10 +359,15 @@ final class Scene {
 
   /** Does this while this client has all that there is. */
   void holdingAll(Runnable then) throws Exception {
-    if (cycle.sort() == Sort.PERMIT) {
-      holding(first -> holding(second -> then.run()));
-    } else {
-      holding(lease -> then.run());
+    switch (cycle.sort()) {
+      case LOCK, TWO_LOCKS -> holding(lease -> then.run());
+      case PERMIT -> holding(first -> holding(second -> then.run()));
+      case READ -> {
+        try (Lease write = one().tryLock().orElseThrow()) {
+          then.run();
+          write.ensureHeld();
+        }
+      }
     }
   }
 
@@ -387,7 +406,7 @@ final class Scene {
 
   /** The grant of a lease that is held of one lock, or of a permit. */
   Grant grant(AnyLease lease) {
-    return ModelEngine.held((Lease) lease).grant();
+    return ModelEngine.held(lease).grant();
   }
 
   // What others do at the server

@@ -1,6 +1,6 @@
 package io.holdfast.lock.model;
 
-import io.holdfast.lock.Lease;
+import io.holdfast.lock.AnyLease;
 import io.holdfast.lock.LeaseLoss;
 import io.holdfast.lock.internal.ModelEngine;
 import org.jspecify.annotations.Nullable;
@@ -11,6 +11,7 @@ final class Section {
   private final String name;
   private final ModelEngine.Held held;
   private final boolean renewed;
+  private final boolean shared;
 
   /** By the world's clock: until then nobody else begins, if it is closed without a loss. */
   private final long minHoldUntilNanos;
@@ -20,7 +21,7 @@ final class Section {
 
   /** Kept, so that no garbage collector decides what is told. */
   @Nullable
-  Lease lease;
+  AnyLease lease;
 
   /** Another began it meanwhile, by then. */
   boolean overlapped;
@@ -28,15 +29,25 @@ final class Section {
   /** A force took it, or may have. */
   boolean forced;
 
+  /** Its user is no longer known as its owner. */
+  boolean isDetached;
+
   int lossesTold;
   boolean isLossListened;
   LeaseLoss.@Nullable Reason lostBy;
 
-  Section(User user, String name, ModelEngine.Held held, boolean renewed, long minHoldUntilNanos) {
+  Section(
+      User user,
+      String name,
+      ModelEngine.Held held,
+      boolean renewed,
+      boolean shared,
+      long minHoldUntilNanos) {
     this.user = user;
     this.name = name;
     this.held = held;
     this.renewed = renewed;
+    this.shared = shared;
     this.minHoldUntilNanos = minHoldUntilNanos;
   }
 
@@ -56,6 +67,11 @@ final class Section {
     return minHoldUntilNanos;
   }
 
+  /** Whether others may read at the same time. */
+  boolean isShared() {
+    return shared;
+  }
+
   boolean isRenewed() {
     return renewed;
   }
@@ -70,6 +86,6 @@ final class Section {
 
   @Override
   public String toString() {
-    return user + " with " + held;
+    return user + (shared ? " reads with " : " with ") + held;
   }
 }

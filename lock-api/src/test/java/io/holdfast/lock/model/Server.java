@@ -10,14 +10,13 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.Deque;
 import java.util.HashMap;
-import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.Predicate;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -53,21 +52,43 @@ final class Server {
       long placeNanos) {}
 
   private static final class Row {
-    /** One, if it is no semaphore. */
-    private List<Permit> permits = List.of(new Permit());
-
+    private final List<Inside> inside = new ArrayList<>();
     private final Deque<Place> line = new ArrayDeque<>();
 
     /** The last time at which it stopped being taken or waited for. */
     private long takenUntilNanos = -1;
+
+    /** The same for a reader, to whom other readers are no obstacle. */
+    private long closedUntilNanos = -1;
+
+    /** Somebody left, or was found to have left, at this time. */
+    void left(Claim claim, boolean wasInside, long atNanos) {
+      takenUntilNanos = Math.max(takenUntilNanos, atNanos);
+      if (!wasInside || !isShared(claim)) {
+        closedUntilNanos = Math.max(closedUntilNanos, atNanos);
+      }
+    }
   }
 
-  private static final class Permit {
-    private @Nullable Claim owner;
-    private int ownerIndex;
-    private long number;
+  /** A grant that is not over. */
+  private static final class Inside {
+    private final Claim owner;
+    private final int ownerIndex;
+    private final long number;
+    private final int permit;
     private long untilNanos;
     private boolean released;
+
+    Inside(Claim owner, int ownerIndex, long number, int permit) {
+      this.owner = owner;
+      this.ownerIndex = ownerIndex;
+      this.number = number;
+      this.permit = permit;
+    }
+  }
+
+  private static boolean isShared(Claim claim) {
+    return claim.mode() instanceof Claim.Shared;
   }
 
   private static final class Place {
@@ -110,11 +131,11 @@ final class Server {
   }
 
   Optional<Grant> tryAcquire(Claim claim, int index) {
-    return Optional.ofNullable(take(tidied(claim), claim, index));
+    return Optional.ofNullable(take(tidied(claim.key()), claim, index));
   }
 
   Answer acquireOrQueue(Claim claim, int index, long question, Waiting waiting) {
-    Row row = tidied(claim);
+    Row row = tidied(claim.key());
     ModelGrant grant = take(row, claim, index);
     if (grant == null && make.line && row.line.stream().noneMatch(p -> isSame(p.claim, claim))) {
       row.line.add(new Place(claim, index, waiting));
@@ -125,7 +146,7 @@ final class Server {
   Answer poll(Claim claim, int index, long question) {
     Row row = tidied(claim.key());
     boolean inLine = !make.line || row.line.stream().anyMatch(p -> isSame(p.claim, claim));
-    if (!inLine && row.permits.stream().noneMatch(p -> isSame(p.owner, claim))) {
+    if (!inLine && row.inside.stream().noneMatch(in -> isSame(in.owner, claim))) {
       return new Answer(null, true, Duration.ZERO);
     }
     ModelGrant grant = take(row, claim, index);
@@ -140,55 +161,79 @@ final class Server {
       }
     }
     long nextNanos = make.pollNanos;
-    if (free(row) == null) {
-      for (Permit permit : row.permits) {
-        nextNanos = Math.min(nextNanos, endNanos(permit) - world.nanos() + 1_000_000);
-      }
+    for (Inside in : row.inside) {
+      nextNanos = Math.min(nextNanos, endNanos(in) - world.nanos() + 1_000_000);
     }
     return new Answer(null, false, Duration.ofNanos(nextNanos));
   }
 
   private @Nullable ModelGrant take(Row row, Claim claim, int index) {
-    Permit permit = permit(row, p -> isSame(p.owner, claim) && !p.released && isTaken(p));
-    if (permit == null) {
-      Place first = row.line.peek();
-      permit = first == null || isSame(first.claim, claim) ? free(row) : null;
-      if (permit == null) {
+    Inside in = inside(row, i -> isSame(i.owner, claim) && !i.released);
+    if (in == null) {
+      if (!admits(row, claim)) {
         return null;
       }
-      begin(permit, claim, index);
+      in = begin(row, claim, index);
     }
     row.line.removeIf(place -> isSame(place.claim, claim));
-    permit.untilNanos = world.nanos() + claim.ttl().toNanos();
-    if (free(row) != null) {
-      wakeFirst(row);
+    in.untilNanos = world.nanos() + claim.ttl().toNanos();
+    serve(row);
+    return grant(in, claim);
+  }
+
+  /** Whether a claim may enter: those before it in line may, and it beside them. */
+  private static boolean admits(Row row, Claim claim) {
+    int before = 0;
+    for (Place place : row.line) {
+      if (isSame(place.claim, claim)) {
+        break;
+      } else if (!place.claim.mode().equals(claim.mode()) || !admits(row, place.claim, before)) {
+        return false;
+      }
+      before++;
     }
-    return grant(row, permit, claim);
+    return admits(row, claim, before);
   }
 
-  private void begin(Permit permit, Claim claim, int index) {
-    permit.owner = claim;
-    permit.ownerIndex = index;
-    permit.released = false;
-    permit.number = ++lastNumber;
+  /** Whether it may enter beside those inside, and so many more. */
+  private static boolean admits(Row row, Claim claim, int more) {
+    if (claim.mode() instanceof Claim.Permit permit) {
+      return row.inside.size() + more < permit.of();
+    } else if (isShared(claim)) {
+      return row.inside.stream().allMatch(in -> isShared(in.owner));
+    }
+    return row.inside.isEmpty() && more == 0;
+  }
+
+  private Inside begin(Row row, Claim claim, int index) {
+    int permit = 0;
+    if (claim.mode() instanceof Claim.Permit) {
+      List<Integer> taken = row.inside.stream().map(in -> in.permit).toList();
+      while (taken.contains(permit)) {
+        permit++;
+      }
+    }
+    Inside in = new Inside(claim, index, ++lastNumber, permit);
+    row.inside.add(in);
     world.say(() ->
-        "-> grant " + permit.number + " of " + claim.key().name() + " to " + (char) ('A' + index));
+        "-> grant " + in.number + " of " + claim.key().name() + " to " + (char) ('A' + index));
+    return in;
   }
 
-  private ModelGrant grant(Row row, Permit permit, Claim claim) {
-    return new ModelGrant(claim, permit.number, row.permits.indexOf(permit), told(permit));
+  private ModelGrant grant(Inside in, Claim claim) {
+    return new ModelGrant(claim, in.number, in.permit, told(in));
   }
 
   ReleaseOutcome release(Grant grant, Duration holdFor) {
     Row row = tidied(grant.claim().key());
-    Permit permit = standing(row, grant);
-    if (permit == null) {
+    Inside in = standing(row, grant);
+    if (in == null) {
       return ReleaseOutcome.ALREADY_LOST;
     }
-    permit.released = true;
-    permit.untilNanos = world.nanos() + holdFor.toNanos();
+    in.released = true;
+    in.untilNanos = world.nanos() + holdFor.toNanos();
     if (holdFor.isZero()) {
-      free(row, permit);
+      free(row, in);
     }
     return ReleaseOutcome.RELEASED;
   }
@@ -196,23 +241,23 @@ final class Server {
   void withdraw(Claim claim) {
     Row row = tidied(claim.key());
     if (row.line.removeIf(place -> isSame(place.claim, claim))) {
-      row.takenUntilNanos = world.nanos();
-      wakeFirst(row);
+      row.left(claim, false, world.nanos());
+      serve(row);
     }
-    Permit permit = permit(row, p -> isSame(p.owner, claim) && !p.released);
-    if (permit != null) {
-      free(row, permit);
+    Inside in = inside(row, i -> isSame(i.owner, claim) && !i.released);
+    if (in != null) {
+      free(row, in);
     }
   }
 
   /** The time that it is good for; empty: it does not stand. */
   Optional<Duration> extend(Grant grant, Duration ttl) {
-    Permit permit = standing(tidied(grant.claim().key()), grant);
-    if (permit == null) {
+    Inside in = standing(tidied(grant.claim().key()), grant);
+    if (in == null) {
       return Optional.empty();
     }
-    permit.untilNanos = Math.max(permit.untilNanos, world.nanos() + ttl.toNanos());
-    return Optional.of(told(permit));
+    in.untilNanos = Math.max(in.untilNanos, world.nanos() + ttl.toNanos());
+    return Optional.of(told(in));
   }
 
   Optional<Duration> verify(Grant grant) {
@@ -221,40 +266,47 @@ final class Server {
 
   boolean force(LockKey key, long number) {
     Row row = tidied(key);
-    Permit permit = permit(row, p -> isTaken(p) && p.number == number);
-    if (permit == null) {
+    Inside in = inside(row, i -> i.number == number);
+    if (in == null) {
       return false;
     }
-    free(row, permit);
+    free(row, in);
     return true;
   }
 
   List<StoredPermit> holders(LockKey key) {
-    List<StoredPermit> holders = new ArrayList<>();
-    Row row = tidied(key);
-    for (Permit permit : row.permits) {
-      Claim owner = permit.owner;
-      if (owner != null) {
-        StoredHolder holder = new StoredHolder(
-            permit.number, owner.holder(), Instant.EPOCH, told(permit), permit.released);
-        holders.add(new StoredPermit(row.permits.indexOf(permit), holder));
-      }
-    }
-    return holders;
+    return tidied(key).inside.stream()
+        .map(in -> new StoredPermit(in.permit, holder(in)))
+        .sorted(Comparator.comparingInt(StoredPermit::permit))
+        .toList();
+  }
+
+  List<StoredHolder> readers(LockKey key) {
+    return tidied(key).inside.stream()
+        .filter(in -> isShared(in.owner))
+        .map(this::holder)
+        .toList();
+  }
+
+  private StoredHolder holder(Inside in) {
+    return new StoredHolder(in.number, in.owner.holder(), Instant.EPOCH, told(in), in.released);
   }
 
   // For the judge
 
-  /** The number of the grant that has it; 0: nobody. */
+  /** The number of a grant that has it; 0: nobody. */
   long number(LockKey key) {
-    Permit permit = permit(tidied(key), this::isTaken);
-    return permit == null ? 0 : permit.number;
+    List<Inside> inside = tidied(key).inside;
+    return inside.isEmpty() ? 0 : inside.get(0).number;
   }
 
-  /** Whether somebody had it, or stood in line for it, at some time since. */
-  boolean wasTakenSince(LockKey key, long sinceNanos) {
+  /** Whether somebody was in the way of a claim, inside or in line, at some time since. */
+  boolean wasTakenSince(LockKey key, boolean toReaders, long sinceNanos) {
     Row row = tidied(key);
-    return free(row) == null || !row.line.isEmpty() || row.takenUntilNanos >= sinceNanos;
+    boolean isTaken = row.inside.stream().anyMatch(in -> !toReaders || !isShared(in.owner));
+    return isTaken
+        || !row.line.isEmpty()
+        || (toReaders ? row.closedUntilNanos : row.takenUntilNanos) >= sinceNanos;
   }
 
   /** The names that a grant has that nobody released, and the places in line. */
@@ -262,7 +314,7 @@ final class Server {
     List<String> held = new ArrayList<>();
     for (LockKey key : rows.keySet()) {
       Row row = tidied(key);
-      if (permit(row, p -> isTaken(p) && !p.released) != null) {
+      if (inside(row, in -> !in.released) != null) {
         held.add(key.name());
       }
       row.line.forEach(place -> held.add("a place for " + key.name()));
@@ -275,11 +327,11 @@ final class Server {
     StringBuilder left = new StringBuilder();
     for (LockKey key : rows.keySet()) {
       Row row = tidied(key);
-      for (Permit permit : row.permits) {
-        if (isTaken(permit) && (deadIndexes >> permit.ownerIndex & 1) == 0) {
+      for (Inside in : row.inside) {
+        if ((deadIndexes >> in.ownerIndex & 1) == 0) {
           left.append(key.name())
               .append(" is taken by grant ")
-              .append(permit.number)
+              .append(in.number)
               .append("; ");
         }
       }
@@ -294,90 +346,71 @@ final class Server {
 
   // Rows
 
-  /** As {@link #tidied(LockKey)}, with as many permits as the claim says. */
-  private Row tidied(Claim claim) {
-    Row row = tidied(claim.key());
-    int permits = claim.mode() instanceof Claim.Permit mode ? mode.of() : 1;
-    if (row.permits.size() != permits) {
-      row.permits = Stream.generate(Permit::new).limit(permits).toList();
-    }
-    return row;
-  }
-
   /** Without what ended by itself. */
   private Row tidied(LockKey key) {
     Row row = rows.computeIfAbsent(key, k -> new Row());
-    for (Permit permit : row.permits) {
-      if (permit.owner != null && !isTaken(permit)) {
-        row.takenUntilNanos = Math.max(row.takenUntilNanos, endNanos(permit));
-        permit.owner = null;
+    row.inside.removeIf(in -> {
+      boolean over = endNanos(in) - world.nanos() <= 0;
+      if (over) {
+        row.left(in.owner, true, endNanos(in));
       }
-    }
-    Iterator<Place> line = row.line.iterator();
-    while (line.hasNext()) {
-      Place place = line.next();
-      if (place.untilNanos < world.nanos() && place.lastQuestion > 0) {
-        row.takenUntilNanos = Math.max(row.takenUntilNanos, place.untilNanos);
-        line.remove();
+      return over;
+    });
+    row.line.removeIf(place -> {
+      boolean over = place.untilNanos < world.nanos() && place.lastQuestion > 0;
+      if (over) {
+        row.left(place.claim, false, place.untilNanos);
       }
-    }
+      return over;
+    });
     return row;
   }
 
-  private void free(Row row, Permit permit) {
-    permit.owner = null;
-    row.takenUntilNanos = world.nanos();
+  private void free(Row row, Inside in) {
+    row.inside.remove(in);
+    row.left(in.owner, true, world.nanos());
     Place first = row.line.peek();
-    if (first != null && make.handsOver) {
+    while (first != null && make.handsOver && admits(row, first.claim, 0)) {
       row.line.remove();
-      begin(permit, first.claim, first.index);
-      permit.untilNanos =
+      Inside next = begin(row, first.claim, first.index);
+      next.untilNanos =
           world.nanos() + Math.min(make.handedOverNanos, first.claim.ttl().toNanos());
-      first.waiting.handedOver(grant(row, permit, first.claim), first.lastQuestion);
-    } else {
-      wakeFirst(row);
+      first.waiting.handedOver(grant(next, first.claim), first.lastQuestion);
+      first = row.line.peek();
+    }
+    serve(row);
+  }
+
+  /** Wakes those in line who may enter, and the first in any case. */
+  private static void serve(Row row) {
+    for (Place place : row.line) {
+      if (place != row.line.peek() && !admits(row, place.claim)) {
+        return;
+      }
+      place.waiting.wake();
     }
   }
 
-  private static void wakeFirst(Row row) {
-    Place first = row.line.peek();
-    if (first != null) {
-      first.waiting.wake();
-    }
+  private static @Nullable Inside inside(Row row, Predicate<Inside> matching) {
+    return row.inside.stream().filter(matching).findFirst().orElse(null);
   }
 
-  private static @Nullable Permit permit(Row row, Predicate<Permit> matching) {
-    return row.permits.stream().filter(matching).findFirst().orElse(null);
+  private static @Nullable Inside standing(Row row, Grant grant) {
+    return inside(
+        row, in -> !in.released && isSame(in.owner, grant.claim()) && in.number == grant.number());
   }
 
-  private @Nullable Permit free(Row row) {
-    return permit(row, permit -> !isTaken(permit));
+  private long endNanos(Inside in) {
+    return make.sessionNanos == 0 || in.released
+        ? in.untilNanos
+        : Math.min(in.untilNanos, sessionUntilNanos[in.ownerIndex]);
   }
 
-  private @Nullable Permit standing(Row row, Grant grant) {
-    return permit(
-        row,
-        permit -> isTaken(permit)
-            && !permit.released
-            && isSame(permit.owner, grant.claim())
-            && permit.number == grant.number());
+  private Duration told(Inside in) {
+    return Duration.ofNanos(endNanos(in) - world.nanos());
   }
 
-  private boolean isTaken(Permit permit) {
-    return permit.owner != null && endNanos(permit) - world.nanos() > 0;
-  }
-
-  private long endNanos(Permit permit) {
-    return make.sessionNanos == 0 || permit.released
-        ? permit.untilNanos
-        : Math.min(permit.untilNanos, sessionUntilNanos[permit.ownerIndex]);
-  }
-
-  private Duration told(Permit permit) {
-    return Duration.ofNanos(endNanos(permit) - world.nanos());
-  }
-
-  private static boolean isSame(@Nullable Claim kept, Claim claim) {
-    return kept != null && kept.ownerId().equals(claim.ownerId());
+  private static boolean isSame(Claim kept, Claim claim) {
+    return kept.ownerId().equals(claim.ownerId());
   }
 }

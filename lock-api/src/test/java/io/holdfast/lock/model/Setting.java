@@ -17,6 +17,7 @@ final class Setting {
   private final List<LockOptions> options = new ArrayList<>();
   private final Server.Make make;
   private final boolean handOff;
+  private final boolean reads;
   private final boolean gentle;
   private final boolean calm;
   private final boolean interruptsOnly;
@@ -67,6 +68,7 @@ final class Setting {
     this.ratesDiffer = dice.oneIn(3);
     this.farAway = interruptsOnly || (quiet > 2 && dice.oneIn(3));
     this.setsBack = dice.oneIn(2);
+    this.reads = dice.oneIn(3);
   }
 
   /** One for two clients and what a test has them do: nothing goes wrong by itself. */
@@ -85,6 +87,7 @@ final class Setting {
     this.ratesDiffer = false;
     this.farAway = false;
     this.setsBack = false;
+    this.reads = false;
   }
 
   int machines() {
@@ -129,6 +132,11 @@ final class Setting {
     return handOff;
   }
 
+  /** Whether some users only read. */
+  boolean reads() {
+    return reads;
+  }
+
   /** Nothing goes wrong but a message that is lost now and then. */
   boolean isGentle() {
     return gentle;
@@ -162,6 +170,7 @@ final class Setting {
   public String toString() {
     return machines + " machines with " + users + " users, " + names + " names, timeout "
         + World.millis(timeoutNanos) + ", " + options + ", " + make + ", hand-off " + handOff
+        + (reads ? ", readers" : "")
         + (calm ? ", calm" : gentle ? ", gentle" : interruptsOnly ? ", interrupts" : "")
         + (farAway ? ", far away" : "");
   }

@@ -1,14 +1,15 @@
 package io.holdfast.lock.model;
 
-import io.holdfast.lock.DistributedLock;
-import io.holdfast.lock.Lease;
-import io.holdfast.lock.LockClient;
+import io.holdfast.lock.Acquirable;
+import io.holdfast.lock.AnyLease;
 import io.holdfast.lock.LockClientClosedException;
 import io.holdfast.lock.LockLostException;
 import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.LockStoreException;
 import io.holdfast.lock.LockTimeoutException;
+import io.holdfast.lock.ReadWriteClient;
 import io.holdfast.lock.internal.ModelEngine;
+import io.holdfast.lock.spi.Claim;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
@@ -21,7 +22,7 @@ final class User {
   private final Judge judge;
   private final Setting setting;
   private final Machine machine;
-  private final LockClient client;
+  private final ReadWriteClient client;
   private final int index;
   private final Dice dice = new Dice();
   private final Thread thread;
@@ -36,7 +37,7 @@ final class User {
       Judge judge,
       Setting setting,
       Machine machine,
-      LockClient client,
+      ReadWriteClient client,
       int index,
       long seed) {
     this.world = world;
@@ -101,10 +102,14 @@ final class User {
 
   private void turn() {
     String name = setting.name(dice.below(setting.names()));
+    boolean shared = setting.reads() && dice.below(3) > 0;
     LockOptions options = setting.options(dice);
-    Judge.Asking asking = judge.asks(machine, name);
+    if (shared) {
+      options = options.withMinHold(Duration.ZERO);
+    }
+    Judge.Asking asking = judge.asks(machine, name, shared);
     try {
-      take(name, client.get(name, options), options, asking);
+      take(new Wanted(name, shared, options), asking);
     } catch (InterruptedException e) {
       if (interrupts == 0) {
         throw new Broken(Rule.DOCUMENTED, this + ": " + e, e);
@@ -116,34 +121,48 @@ final class User {
     }
   }
 
-  private void take(String name, DistributedLock lock, LockOptions options, Judge.Asking asking)
-      throws InterruptedException {
+  /** What it wants. */
+  private record Wanted(String name, boolean shared, LockOptions options) {
+    Acquirable<? extends AnyLease> of(ReadWriteClient client) {
+      return shared ? client.readWrite(name, options).read() : client.get(name, options);
+    }
+
+    Lock asLock(ReadWriteClient client) {
+      return shared
+          ? client.readWrite(name, options).read().asLock()
+          : client.get(name, options).asLock();
+    }
+  }
+
+  private void take(Wanted wanted, Judge.Asking asking) throws InterruptedException {
+    String name = wanted.name();
+    Acquirable<? extends AnyLease> lock = wanted.of(client);
     long waitNanos =
         dice.oneIn(2) ? dice.upTo(setting.timeoutNanos()) : dice.upTo(2 * setting.ttlNanosMax());
     Duration wait = Duration.ofNanos(waitNanos);
     Clock clock = new Clock();
     switch (dice.below(7)) {
       case 0, 1 -> {
-        Optional<Lease> lease = lock.tryLock();
+        Optional<? extends AnyLease> lease = lock.tryLock();
         clock.took("tryLock of " + name, 0, lease.isPresent() ? null : 0L);
-        took(name, lease, options, asking);
+        took(wanted, lease, asking);
       }
       case 2, 3 -> {
-        Optional<Lease> lease = lock.tryLock(wait);
+        Optional<? extends AnyLease> lease = lock.tryLock(wait);
         clock.took(
             "tryLock of " + name + " in " + wait, waitNanos, lease.isPresent() ? null : waitNanos);
-        took(name, lease, options, asking);
+        took(wanted, lease, asking);
       }
       case 4 -> {
         try {
-          took(name, Optional.of(lock.lockWithin(wait)), options, asking);
+          took(wanted, Optional.of(lock.lockWithin(wait)), asking);
         } catch (LockTimeoutException e) {
           clock.took("lockWithin of " + name, waitNanos, waitNanos);
-          judge.busy(this, name, asking);
+          judge.busy(this, wanted.name(), wanted.shared(), asking);
         }
       }
-      case 5 -> took(name, Optional.of(lock.lock()), options, asking);
-      default -> byThread(name, lock, options, wait, asking);
+      case 5 -> took(wanted, Optional.of(lock.lock()), asking);
+      default -> byThread(wanted, wait, asking);
     }
   }
 
@@ -164,16 +183,15 @@ final class User {
     }
   }
 
-  private void took(String name, Optional<Lease> taken, LockOptions options, Judge.Asking asking) {
+  private void took(Wanted wanted, Optional<? extends AnyLease> taken, Judge.Asking asking) {
     if (taken.isEmpty()) {
-      judge.busy(this, name, asking);
+      judge.busy(this, wanted.name(), wanted.shared(), asking);
       return;
     }
     asking.end();
-    Lease lease = taken.get();
+    AnyLease lease = taken.get();
     ModelEngine.Held held = ModelEngine.held(lease);
-    Section section =
-        new Section(this, name, held, isKept(options), minHoldUntilNanos(options, held));
+    Section section = section(wanted, held);
     section.lease = lease;
     judge.begins(section);
     boolean lost = false;
@@ -183,9 +201,10 @@ final class User {
         section.isLossListened = true;
       }
       if (dice.oneIn(16)) {
-        Lease unused = lease.detach();
+        AnyLease unused = lease.detach();
+        section.isDetached = true;
       }
-      lost = holds(lease, section, options, 0);
+      lost = holds(lease, section, wanted, 0);
     } catch (LockLostException e) {
       lost = true;
     } finally {
@@ -195,6 +214,17 @@ final class User {
     if (lost && section.lostBy == null) {
       throw new Broken(Rule.DOCUMENTED, section + " was told lost, and closed without a loss");
     }
+  }
+
+  private Section section(Wanted wanted, ModelEngine.Held held) {
+    LockOptions options = wanted.options();
+    return new Section(
+        this,
+        wanted.name(),
+        held,
+        isKept(options),
+        wanted.shared(),
+        minHoldUntilNanos(options, held));
   }
 
   /** Whether a lease is kept for as long as it is wanted. */
@@ -224,7 +254,7 @@ final class User {
   }
 
   /** Whether it saw its lease lost. */
-  private boolean holds(Lease lease, Section section, LockOptions options, int depth) {
+  private boolean holds(AnyLease lease, Section section, Wanted wanted, int depth) {
     boolean heedless = dice.oneIn(8);
     for (int i = dice.below(6); i > 0 && !stops; i--) {
       switch (dice.below(12)) {
@@ -254,7 +284,7 @@ final class User {
           }
         }
         case 3 -> {
-          if (!options.isRenewed()) {
+          if (!wanted.options().isRenewed()) {
             try {
               lease.extend(Duration.ofNanos(
                   setting.timeoutNanos() + 2_000_000 + dice.partOf(setting.ttlNanosMax() / 2)));
@@ -265,7 +295,7 @@ final class User {
         }
         case 4 -> {
           if (depth == 0) {
-            nested(lease, section, options);
+            nested(lease, section, wanted);
           }
         }
         case 5, 6, 7 -> sleep(dice.upTo(5_000_000));
@@ -276,13 +306,24 @@ final class User {
     return false;
   }
 
-  private void nested(Lease outer, Section section, LockOptions options) {
+  private void nested(AnyLease outer, Section section, Wanted wanted) {
+    boolean shared = wanted.shared() || (setting.reads() && dice.oneIn(2));
+    LockOptions options = shared ? wanted.options().withMinHold(Duration.ZERO) : wanted.options();
+    Wanted again = new Wanted(wanted.name(), shared, options);
     try {
-      Optional<Lease> inner = client.get(outer.name(), options).tryLock();
+      Optional<? extends AnyLease> inner = again.of(client).tryLock();
+      if (inner.isEmpty() && !section.isDetached) {
+        throw new Broken(Rule.BUSY_IF_TAKEN, section + " is told that its own lock is taken");
+      }
       if (inner.isPresent()) {
-        try (Lease lease = inner.get()) {
+        if (shared && !wanted.shared()) {
+          Seen.READ_WITHIN_A_WRITE.count();
+        }
+        try (AnyLease lease = inner.get()) {
           // If the outer one was detached and then lost, the inner one is not of its section.
-          boolean unused = lease.token() == outer.token() && holds(lease, section, options, 1);
+          boolean same =
+              ModelEngine.held(lease).token() == ModelEngine.held(outer).token();
+          boolean unused = same && holds(lease, section, wanted, 1);
         }
       }
     } catch (LockStoreException e) {
@@ -290,14 +331,9 @@ final class User {
     }
   }
 
-  private void byThread(
-      String name,
-      DistributedLock distributed,
-      LockOptions options,
-      Duration wait,
-      Judge.Asking asking)
+  private void byThread(Wanted wanted, Duration wait, Judge.Asking asking)
       throws InterruptedException {
-    Lock lock = distributed.asLock();
+    Lock lock = wanted.asLock(client);
     boolean locked = true;
     switch (dice.below(4)) {
       case 0 -> locked = lock.tryLock();
@@ -306,13 +342,12 @@ final class User {
       default -> lock.lock();
     }
     if (!locked) {
-      judge.busy(this, name, asking);
+      judge.busy(this, wanted.name(), wanted.shared(), asking);
       return;
     }
     asking.end();
-    ModelEngine.Held held = ModelEngine.held(client, name, thread);
-    Section section =
-        new Section(this, name, held, isKept(options), minHoldUntilNanos(options, held));
+    Claim.Mode mode = wanted.shared() ? Claim.SHARED : Claim.EXCLUSIVE;
+    Section section = section(wanted, ModelEngine.held(client, wanted.name(), mode, thread));
     judge.begins(section);
     try {
       sleep(dice.upTo(setting.ttlNanosMax()));

@@ -1,7 +1,8 @@
 package io.holdfast.lock.simulation;
 
+import io.holdfast.lock.LockClientBuilder;
 import io.holdfast.lock.LockOptions;
-import io.holdfast.lock.SemaphoreClientBuilder;
+import io.holdfast.lock.ReadWriteClient;
 import io.holdfast.lock.internal.memory.MemoryStore;
 import io.holdfast.lock.internal.memory.MemoryTable;
 import io.holdfast.lock.spi.Acquisition;
@@ -10,7 +11,7 @@ import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.LockKind;
 import io.holdfast.lock.spi.PermitGrant;
-import io.holdfast.lock.spi.PermitStore;
+import io.holdfast.lock.spi.ReadWriteStore;
 import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.Renewal;
 import io.holdfast.lock.spi.StoreEvents;
@@ -40,7 +41,7 @@ import org.jspecify.annotations.Nullable;
  * An in-memory store that does as it is told: it counts its calls, and a test says which of them
  * wait, fail, lose their reply or come late.
  */
-public final class ScriptedStore implements PermitStore {
+public final class ScriptedStore implements ReadWriteStore {
   /** A thing that a store can be asked. */
   public enum Op {
     TRY_ACQUIRE,
@@ -107,7 +108,7 @@ public final class ScriptedStore implements PermitStore {
   }
 
   /** Builds clients. */
-  public static final class Builder extends SemaphoreClientBuilder<Builder> {
+  public static final class Builder extends LockClientBuilder<Builder> {
     private final ScriptedStore store;
 
     private Builder(ScriptedStore store) {
@@ -115,7 +116,12 @@ public final class ScriptedStore implements PermitStore {
     }
 
     @Override
-    protected PermitStore openStore(StoreSettings settings) {
+    public ReadWriteClient build() {
+      return (ReadWriteClient) super.build();
+    }
+
+    @Override
+    protected ReadWriteStore openStore(StoreSettings settings) {
       store.events = settings.events();
       return store;
     }
@@ -483,6 +489,11 @@ public final class ScriptedStore implements PermitStore {
   @Override
   public List<StoredPermit> holders(LockKey key) throws StoreException {
     return play(Op.INSPECT, List.of(), () -> store.holders(key));
+  }
+
+  @Override
+  public List<StoredHolder> readers(LockKey key) throws StoreException {
+    return play(Op.INSPECT, List.of(), () -> store.readers(key));
   }
 
   @Override

@@ -42,14 +42,15 @@ class ConsulFixture extends ConsulAccess implements Fixture {
 
   @Override
   public Set<Capability> capabilities() {
-    return EnumSet.complementOf(EnumSet.of(Capability.CALLER_TRANSACTIONS, Capability.SEMAPHORES));
+    return EnumSet.complementOf(
+        EnumSet.of(Capability.CALLER_TRANSACTIONS, Capability.SEMAPHORES, Capability.READ_WRITE));
   }
 
   @Override
   public String whyNot(Capability missing) {
-    return missing == Capability.SEMAPHORES
-        ? "Consul has no semaphores yet"
-        : "Consul's transactions are one request each, so none is ever open around a lock";
+    return missing == Capability.CALLER_TRANSACTIONS
+        ? "Consul's transactions are one request each, so none is ever open around a lock"
+        : "Consul has mutexes only, so far";
   }
 
   @Override

@@ -34,7 +34,8 @@ final class RedisFixture extends RedisAccess implements Fixture {
   /** With all that a server can be made to do. */
   static RedisFixture whole(ServerContainer server) {
     return new RedisFixture(
-        server, EnumSet.complementOf(EnumSet.of(Capability.CALLER_TRANSACTIONS)));
+        server,
+        EnumSet.complementOf(EnumSet.of(Capability.CALLER_TRANSACTIONS, Capability.READ_WRITE)));
   }
 
   /** Without breaking the server or the way to it, which takes most of the time. */
@@ -55,9 +56,12 @@ final class RedisFixture extends RedisAccess implements Fixture {
 
   @Override
   public String whyNot(Capability missing) {
-    return missing == Capability.CALLER_TRANSACTIONS
-        ? "a MULTI of Redis has a connection of its own and is sent as a whole"
-        : "shown on Redis";
+    return switch (missing) {
+      case CALLER_TRANSACTIONS ->
+        "a MULTI of Redis has a connection of its own and is sent as a whole";
+      case READ_WRITE -> "Redis has no read-write locks yet";
+      default -> "shown on Redis";
+    };
   }
 
   @Override

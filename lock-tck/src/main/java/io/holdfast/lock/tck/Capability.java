@@ -30,5 +30,7 @@ public enum Capability {
    * The store has semaphores ({@link io.holdfast.lock.SemaphoreClient}), and a queue of the clients
    * that wait for a permit.
    */
-  SEMAPHORES
+  SEMAPHORES,
+  /** The store has read-write locks ({@link io.holdfast.lock.ReadWriteClient}). */
+  READ_WRITE
 }

@@ -9,6 +9,8 @@ import io.holdfast.lock.tck.rules.JointRules;
 import io.holdfast.lock.tck.rules.KitRules;
 import io.holdfast.lock.tck.rules.LateAnswerRules;
 import io.holdfast.lock.tck.rules.NamingRules;
+import io.holdfast.lock.tck.rules.ReadWriteRules;
+import io.holdfast.lock.tck.rules.ReaderRules;
 import io.holdfast.lock.tck.rules.ReentrancyRules;
 import io.holdfast.lock.tck.rules.ReleaseRules;
 import io.holdfast.lock.tck.rules.RenewalRules;
@@ -117,4 +119,10 @@ public abstract class LockConformance {
 
   @Nested
   final class Permits extends SemaphoreRules {}
+
+  @Nested
+  final class ReadWrite extends ReadWriteRules {}
+
+  @Nested
+  final class Readers extends ReaderRules {}
 }

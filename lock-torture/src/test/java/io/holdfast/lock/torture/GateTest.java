@@ -4,6 +4,7 @@ import static io.holdfast.lock.tck.Capability.CALLER_TRANSACTIONS;
 import static io.holdfast.lock.tck.Capability.DURABLE;
 import static io.holdfast.lock.tck.Capability.FAULTS;
 import static io.holdfast.lock.tck.Capability.GUARDED_WRITES;
+import static io.holdfast.lock.tck.Capability.READ_WRITE;
 import static io.holdfast.lock.tck.Capability.SEMAPHORES;
 import static io.holdfast.lock.tck.Capability.SERVER_PAUSE;
 import static io.holdfast.lock.tck.Capability.SERVER_RESTART;
@@ -43,7 +44,7 @@ class GateTest {
   /** The reports of the stores, each with the capabilities that its fixture does not have. */
   private static final Map<Report, Set<Capability>> MISSING = Map.of(
       new Report("lock-tck", "tck.memory.InMemoryConformanceTest"),
-      EnumSet.complementOf(EnumSet.of(TAP, FAULTS, GUARDED_WRITES, SEMAPHORES)),
+      EnumSet.complementOf(EnumSet.of(TAP, FAULTS, GUARDED_WRITES, SEMAPHORES, READ_WRITE)),
       new Report("lock-jdbc", "jdbc.H2ConformanceTest"),
       Set.of(SEMAPHORES, FAULTS, SERVER_PAUSE, SERVER_RESTART, DURABLE),
       new Report("lock-jdbc", "jdbc.PostgresConformanceTest"),

@@ -56,7 +56,7 @@ final class EnsembleFixture extends ZooKeeperAccess implements Fixture {
   public String whyNot(Capability missing) {
     return switch (missing) {
       case CALLER_TRANSACTIONS -> "ZooKeeper has no transaction that stays open";
-      case SEMAPHORES -> "ZooKeeper has no semaphores yet";
+      case SEMAPHORES, READ_WRITE -> "ZooKeeper has mutexes only, so far";
       case SERVER_PAUSE, SERVER_RESTART, DURABLE ->
         "an ensemble outlives a server: EnsembleTest shows how";
       default -> "shown on one server, and on three by EnsembleFaultsSoakTest";

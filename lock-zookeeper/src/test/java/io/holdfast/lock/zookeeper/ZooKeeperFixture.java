@@ -52,14 +52,15 @@ final class ZooKeeperFixture extends ZooKeeperAccess implements Fixture {
 
   @Override
   public Set<Capability> capabilities() {
-    return EnumSet.complementOf(EnumSet.of(Capability.CALLER_TRANSACTIONS, Capability.SEMAPHORES));
+    return EnumSet.complementOf(
+        EnumSet.of(Capability.CALLER_TRANSACTIONS, Capability.SEMAPHORES, Capability.READ_WRITE));
   }
 
   @Override
   public String whyNot(Capability missing) {
-    return missing == Capability.SEMAPHORES
-        ? "ZooKeeper has no semaphores yet"
-        : "ZooKeeper has no transaction that stays open";
+    return missing == Capability.CALLER_TRANSACTIONS
+        ? "ZooKeeper has no transaction that stays open"
+        : "ZooKeeper has mutexes only, so far";
   }
 
   @Override

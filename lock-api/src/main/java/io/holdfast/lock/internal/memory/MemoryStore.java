@@ -6,7 +6,7 @@ import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.LockKind;
-import io.holdfast.lock.spi.PermitStore;
+import io.holdfast.lock.spi.ReadWriteStore;
 import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.Renewal;
 import io.holdfast.lock.spi.StoreException;
@@ -21,7 +21,7 @@ import java.util.List;
 import java.util.Optional;
 
 /** The store of one client on a {@link MemoryTable}. */
-public final class MemoryStore implements PermitStore {
+public final class MemoryStore implements ReadWriteStore {
   /** The time added to the time left before a poll, so that the poll falls after the expiry. */
   private static final Duration RECHECK_SLACK = Duration.ofMillis(1);
 
@@ -98,6 +98,11 @@ public final class MemoryStore implements PermitStore {
   @Override
   public List<StoredPermit> holders(LockKey key) {
     return table.holders(key, time.nanos());
+  }
+
+  @Override
+  public List<StoredHolder> readers(LockKey key) {
+    return table.readers(key, time.nanos());
   }
 
   @Override

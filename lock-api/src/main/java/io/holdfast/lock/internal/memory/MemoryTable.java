@@ -13,6 +13,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.Deque;
 import java.util.HashMap;
 import java.util.List;
@@ -22,8 +23,8 @@ import java.util.OptionalInt;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The state of an in-memory lock server: the holders of locks, and their lines. Callers pass the
- * time in; all must use the same clock.
+ * The state of an in-memory lock server: the holders of locks, and their lines. One rule serves all
+ * modes ({@link Row#admits}). Callers pass the time in; all must use the same clock.
  *
  * <p>Threads: any. Everything is guarded by this object's monitor. While it is held, nothing waits
  * and no other lock is taken; wake-ups run under it, but they only unpark.
@@ -46,34 +47,74 @@ public final class MemoryTable {
   public MemoryTable() {}
 
   private static final class Row {
-    /** One for each permit; a mutex has one. */
-    private Place[] places = {};
+    /** What was granted and is not over, as far as somebody has looked. */
+    private final List<Inside> inside = new ArrayList<>();
 
     private final Deque<MemoryStore.Waiter> waiting = new ArrayDeque<>();
 
-    void setPermits(int permits) {
-      places = new Place[permits];
-      for (int i = 0; i < permits; i++) {
-        places[i] = new Place();
-      }
+    /** Forgets what is over. */
+    void drop(long nowNanos) {
+      inside.removeIf(each -> each.untilNanos - nowNanos <= 0);
     }
 
-    /** Returns the first permit that is free, or -1. */
-    int free(long nowNanos) {
-      for (int permit = 0; permit < places.length; permit++) {
-        if (!places[permit].isTaken(nowNanos)) {
-          return permit;
+    /**
+     * Whether a claim may enter beside those inside.
+     *
+     * @param more the number of those that enter before it
+     */
+    boolean admits(Claim claim, int more) {
+      if (claim.mode() instanceof Claim.Permit permit) {
+        return inside.size() + more < permit.of();
+      } else if (isShared(claim)) {
+        // All inside have one mode.
+        return inside.isEmpty() || isShared(inside.get(0).grant.claim());
+      }
+      return inside.isEmpty() && more == 0;
+    }
+
+    /** Whether this place in the line may enter: all those before it may, and it beside them. */
+    boolean admits(MemoryStore.Waiter waiter) {
+      int before = 0;
+      for (MemoryStore.Waiter each : waiting) {
+        if (!each.claim.mode().equals(waiter.claim.mode()) || !admits(each.claim, before)) {
+          return false;
+        } else if (each == waiter) {
+          return true;
         }
+        before++;
       }
-      return -1;
+      return false;
     }
 
-    boolean isInUse(long nowNanos) {
-      if (!waiting.isEmpty()) {
-        return true;
+    /** Checks that those who have a permit, or wait for one, know of as many as this claim. */
+    void requireEqualPermits(Claim claim) throws PermitsDifferException {
+      Claim other = anybody();
+      if (claim.mode() instanceof Claim.Permit asked
+          && other != null
+          && other.mode() instanceof Claim.Permit stored
+          && asked.of() != stored.of()) {
+        throw new PermitsDifferException(claim.key(), asked.of(), stored.of());
       }
-      for (Place place : places) {
-        if (place.isTaken(nowNanos)) {
+    }
+
+    private @Nullable Claim anybody() {
+      if (!inside.isEmpty()) {
+        return inside.get(0).grant.claim();
+      }
+      return waiting.isEmpty() ? null : waiting.getFirst().claim;
+    }
+
+    int freePermit() {
+      int permit = 0;
+      while (isTaken(permit)) {
+        permit++;
+      }
+      return permit;
+    }
+
+    private boolean isTaken(int permit) {
+      for (Inside each : inside) {
+        if (each.grant.permit() == permit) {
           return true;
         }
       }
@@ -81,29 +122,30 @@ public final class MemoryTable {
     }
   }
 
-  /** What is known of one permit: its last grant. */
-  private static final class Place {
-    private @Nullable MemoryGrant owner;
+  private static boolean isShared(Claim claim) {
+    return claim.mode() instanceof Claim.Shared;
+  }
+
+  /** A grant, and what is known of it. */
+  private static final class Inside {
+    private final MemoryGrant grant;
+    private final long sinceMillis;
     private long untilNanos;
-    private long sinceMillis;
     private boolean released;
 
-    boolean isTaken(long nowNanos) {
-      return owner != null && untilNanos - nowNanos > 0;
+    Inside(MemoryGrant grant, long sinceMillis, long untilNanos) {
+      this.grant = grant;
+      this.sinceMillis = sinceMillis;
+      this.untilNanos = untilNanos;
     }
 
-    boolean stands(long nowNanos) {
-      return !released && isTaken(nowNanos);
-    }
-
-    StoredPermit holder(MemoryGrant grant, long nowNanos) {
-      StoredHolder holder = new StoredHolder(
+    StoredHolder holder(long nowNanos) {
+      return new StoredHolder(
           grant.number(),
           grant.claim().holder(),
           Instant.ofEpochMilli(sinceMillis),
           Duration.ofNanos(untilNanos - nowNanos),
           released);
-      return new StoredPermit(grant.permit(), holder);
     }
   }
 
@@ -118,72 +160,65 @@ public final class MemoryTable {
       Claim claim, MemoryStore.@Nullable Waiter ticket, long nowNanos, long wallMillis)
       throws PermitsDifferException {
     sweep(nowNanos);
-    Row row = row(claim.key());
-    int permits = claim.mode() instanceof Claim.Permit permit ? permit.of() : 1;
-    if (row.places.length != permits) {
-      if (row.isInUse(nowNanos)) {
-        throw new PermitsDifferException(claim.key(), permits, row.places.length);
-      }
-      row.setPermits(permits);
+    Row row = rows.computeIfAbsent(claim.key(), key -> new Row());
+    row.drop(nowNanos);
+    row.requireEqualPermits(claim);
+    if (row.waiting.isEmpty() && row.admits(claim, 0)) {
+      return grant(row, claim, nowNanos, wallMillis);
     }
-    MemoryGrant grant = row.waiting.isEmpty() ? grant(row, claim, nowNanos, wallMillis) : null;
-    if (grant == null && ticket != null) {
+    if (ticket != null) {
       row.waiting.add(ticket);
     }
-    return grant;
+    return null;
   }
 
-  /** Returns a grant if the lock is free and the ticket is first in the queue, else null. */
+  /** Returns a grant if the ticket, and all before it in the queue, may enter; else null. */
   @Nullable
   synchronized MemoryGrant poll(MemoryStore.Waiter ticket, long nowNanos, long wallMillis) {
-    Row row = rows.get(ticket.claim.key());
-    if (row == null || row.waiting.peek() != ticket) {
+    Row row = row(ticket.claim.key(), nowNanos);
+    if (!row.admits(ticket)) {
       return null;
     }
-    MemoryGrant grant = grant(row, ticket.claim, nowNanos, wallMillis);
-    if (grant != null) {
-      row.waiting.remove();
-      MemoryStore.Waiter next = row.waiting.peek();
-      if (next != null && row.free(nowNanos) >= 0) {
-        next.wakeUp.run();
-      }
-    }
+    row.waiting.remove(ticket);
+    return grant(row, ticket.claim, nowNanos, wallMillis);
+  }
+
+  private MemoryGrant grant(Row row, Claim claim, long nowNanos, long wallMillis) {
+    int permit = claim.mode() instanceof Claim.Permit ? row.freePermit() : 0;
+    MemoryGrant grant = new MemoryGrant(claim, ++lastNumber, permit);
+    row.inside.add(new Inside(grant, wallMillis, nowNanos + claim.ttl().toNanos()));
     return grant;
   }
 
   synchronized void leave(MemoryStore.Waiter ticket, long nowNanos) {
-    Row row = rows.get(ticket.claim.key());
-    if (row != null && row.waiting.remove(ticket)) {
-      tidy(ticket.claim.key(), row, nowNanos);
+    Row row = row(ticket.claim.key(), nowNanos);
+    if (row.waiting.remove(ticket)) {
+      tidy(ticket.claim.key(), row);
     }
   }
 
   synchronized ReleaseOutcome release(MemoryGrant grant, Duration holdFor, long nowNanos) {
-    Place place = standing(grant, nowNanos);
-    if (place == null) {
+    LockKey key = grant.claim().key();
+    Row row = row(key, nowNanos);
+    Inside standing = standing(row, grant);
+    if (standing == null) {
       return ReleaseOutcome.ALREADY_LOST;
     }
     if (holdFor.isZero()) {
-      place.owner = null; // Free at once, also for a caller that read the clock before this one.
+      row.inside.remove(standing);
     } else {
-      place.released = true;
-      place.untilNanos = nowNanos + holdFor.toNanos();
+      standing.released = true;
+      standing.untilNanos = nowNanos + holdFor.toNanos();
     }
-    tidy(grant.claim().key(), row(grant.claim().key()), nowNanos);
+    tidy(key, row);
     return ReleaseOutcome.RELEASED;
   }
 
   synchronized void withdraw(Claim claim, long nowNanos) {
-    Row row = rows.get(claim.key());
-    if (row != null) {
-      row.waiting.removeIf(ticket -> ticket.claim.equals(claim));
-      for (Place place : row.places) {
-        if (place.owner != null && place.owner.claim().equals(claim) && !place.released) {
-          place.owner = null;
-        }
-      }
-      tidy(claim.key(), row, nowNanos);
-    }
+    Row row = row(claim.key(), nowNanos);
+    row.waiting.removeIf(ticket -> ticket.claim.equals(claim));
+    row.inside.removeIf(each -> each.grant.claim().equals(claim) && !each.released);
+    tidy(claim.key(), row);
   }
 
   /**
@@ -191,34 +226,31 @@ public final class MemoryTable {
    * has the lock.
    */
   synchronized Optional<Duration> extend(MemoryGrant grant, Duration ttl, long nowNanos) {
-    Place place = standing(grant, nowNanos);
-    if (place != null) {
-      place.untilNanos = Nanos.later(place.untilNanos, nowNanos + ttl.toNanos());
+    Inside standing = standing(row(grant.claim().key(), nowNanos), grant);
+    if (standing != null) {
+      standing.untilNanos = Nanos.later(standing.untilNanos, nowNanos + ttl.toNanos());
     }
     return remaining(grant, nowNanos);
   }
 
   synchronized Optional<Duration> remaining(MemoryGrant grant, long nowNanos) {
-    Place place = standing(grant, nowNanos);
-    return place == null
-        ? Optional.empty()
-        : Optional.of(Duration.ofNanos(place.untilNanos - nowNanos));
+    return Optional.ofNullable(standing(row(grant.claim().key(), nowNanos), grant))
+        .map(standing -> Duration.ofNanos(standing.untilNanos - nowNanos));
   }
 
   /** Returns the holders of a lock, in the order of their permits. */
   synchronized List<StoredPermit> holders(LockKey key, long nowNanos) {
-    Row row = rows.get(key);
-    return row == null ? List.of() : holders(row, nowNanos);
+    return row(key, nowNanos).inside.stream()
+        .map(each -> new StoredPermit(each.grant.permit(), each.holder(nowNanos)))
+        .sorted(Comparator.comparingInt(StoredPermit::permit))
+        .toList();
   }
 
-  private static List<StoredPermit> holders(Row row, long nowNanos) {
-    List<StoredPermit> holders = new ArrayList<>();
-    for (Place place : row.places) {
-      if (place.owner != null && place.isTaken(nowNanos)) {
-        holders.add(place.holder(place.owner, nowNanos));
-      }
-    }
-    return holders;
+  synchronized List<StoredHolder> readers(LockKey key, long nowNanos) {
+    return row(key, nowNanos).inside.stream()
+        .filter(each -> isShared(each.grant.claim()))
+        .map(each -> each.holder(nowNanos))
+        .toList();
   }
 
   synchronized List<StoredLock> list(LockKind kind, String namePrefix, int limit, long nowNanos) {
@@ -226,41 +258,33 @@ public final class MemoryTable {
     for (Map.Entry<LockKey, Row> entry : rows.entrySet()) {
       LockKey key = entry.getKey();
       Row row = entry.getValue();
-      if (held.size() < limit && key.kind() == kind && key.name().startsWith(namePrefix)) {
-        for (StoredPermit permit : holders(row, nowNanos)) {
-          held.add(new StoredLock(key, permit.holder(), OptionalInt.of(row.waiting.size())));
-        }
+      row.drop(nowNanos);
+      if (held.size() < limit
+          && key.kind() == kind
+          && key.name().startsWith(namePrefix)
+          && !row.inside.isEmpty()) {
+        StoredHolder first = row.inside.get(0).holder(nowNanos);
+        held.add(new StoredLock(key, first, OptionalInt.of(row.waiting.size())));
       }
     }
     return held;
   }
 
   synchronized boolean forceRelease(LockKey key, long number, long nowNanos) {
-    Row row = rows.get(key);
-    if (row == null) {
-      return false;
-    }
-    for (Place place : row.places) {
-      if (place.owner != null && place.owner.number() == number && place.isTaken(nowNanos)) {
-        place.owner = null;
-        tidy(key, row, nowNanos);
-        return true;
-      }
-    }
-    return false;
+    Row row = row(key, nowNanos);
+    boolean released = row.inside.removeIf(each -> each.grant.number() == number);
+    tidy(key, row);
+    return released;
   }
 
-  /** Returns the time until the lock, or one of its permits, is free unless it is renewed. */
+  /**
+   * Returns the time until one who has the lock, or a permit, has it no more unless it is renewed.
+   */
   synchronized Duration takenFor(LockKey key, long nowNanos) {
-    Row row = rows.get(key);
-    if (row == null || row.free(nowNanos) >= 0) {
-      return Duration.ZERO;
-    }
-    long leastNanos = Long.MAX_VALUE;
-    for (Place place : row.places) {
-      leastNanos = Math.min(leastNanos, place.untilNanos - nowNanos);
-    }
-    return Duration.ofNanos(leastNanos);
+    return row(key, nowNanos).inside.stream()
+        .map(each -> Duration.ofNanos(each.untilNanos - nowNanos))
+        .min(Comparator.naturalOrder())
+        .orElse(Duration.ZERO);
   }
 
   /** Returns the number of names that have a row. */
@@ -274,49 +298,43 @@ public final class MemoryTable {
    */
   private void sweep(long nowNanos) {
     if (rows.size() > rowsMax) {
-      rows.values().removeIf(row -> !row.isInUse(nowNanos));
+      rows.values().removeIf(row -> {
+        row.drop(nowNanos);
+        return row.inside.isEmpty() && row.waiting.isEmpty();
+      });
       rowsMax = Math.max(ROWS_SWEPT_MIN, 2 * rows.size());
     }
   }
 
-  private Row row(LockKey key) {
-    return rows.computeIfAbsent(key, k -> new Row());
-  }
-
-  /** Returns a grant of the first permit that is free, or null if all are taken. */
-  private @Nullable MemoryGrant grant(Row row, Claim claim, long nowNanos, long wallMillis) {
-    int permit = row.free(nowNanos);
-    if (permit < 0) {
-      return null;
-    }
-    MemoryGrant grant = new MemoryGrant(claim, ++lastNumber, permit);
-    Place place = row.places[permit];
-    place.owner = grant;
-    place.released = false;
-    place.sinceMillis = wallMillis;
-    place.untilNanos = nowNanos + claim.ttl().toNanos();
-    return grant;
+  /** Returns the row of this name, without what is over; an empty one if there is none. */
+  private Row row(LockKey key, long nowNanos) {
+    Row row = rows.getOrDefault(key, new Row());
+    row.drop(nowNanos);
+    return row;
   }
 
   /** Returns what this grant has, or null if it no longer stands. */
-  private @Nullable Place standing(MemoryGrant grant, long nowNanos) {
-    Row row = rows.get(grant.claim().key());
-    if (row == null || grant.permit() >= row.places.length) {
-      return null;
+  private static @Nullable Inside standing(Row row, MemoryGrant grant) {
+    for (Inside each : row.inside) {
+      if (each.grant.equals(grant) && !each.released) {
+        return each;
+      }
     }
-    Place place = row.places[grant.permit()];
-    return grant.equals(place.owner) && place.stands(nowNanos) ? place : null;
+    return null;
   }
 
   /**
-   * Wakes the first waiter (also if the lock will be free sooner than it knew), and drops a row
-   * that is not in use.
+   * Wakes those in the queue that may enter, and the first one in any case, since the lock may be
+   * free sooner than it knew. Drops a row that is not in use.
    */
-  private void tidy(LockKey key, Row row, long nowNanos) {
-    MemoryStore.Waiter first = row.waiting.peek();
-    if (first != null) {
-      first.wakeUp.run();
-    } else if (!row.isInUse(nowNanos)) {
+  private void tidy(LockKey key, Row row) {
+    for (MemoryStore.Waiter waiter : row.waiting) {
+      if (waiter != row.waiting.peek() && !row.admits(waiter)) {
+        break;
+      }
+      waiter.wakeUp.run();
+    }
+    if (row.inside.isEmpty() && row.waiting.isEmpty()) {
       rows.remove(key);
     }
   }

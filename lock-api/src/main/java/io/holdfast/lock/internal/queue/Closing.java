@@ -6,6 +6,8 @@ public enum Closing {
   CLOSED_BEFORE,
   /** An outer acquisition still holds the lock. */
   STILL_HELD,
+  /** Others share the grant, and have it still: the caller must call {@link WaitQueues#endUse}. */
+  LEFT,
   /**
    * The next thread in the queue has the lease. Its hold takes over this hold's use of the queue,
    * so the caller must not call {@link WaitQueues#endUse}.

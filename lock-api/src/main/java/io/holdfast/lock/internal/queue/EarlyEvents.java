@@ -43,9 +43,10 @@ public final class EarlyEvents {
    */
   public @Nullable ActiveGrant grantOf(Event event) {
     synchronized (queue) {
-      Hold current = queue.currentUnlessLost();
-      if (current != null && current.grant().grant().claim().ownerId().equals(event.ownerId())) {
-        return current.grant();
+      queue.bookIfLost();
+      ActiveGrant held = queue.grant();
+      if (held != null && held.grant().claim().ownerId().equals(event.ownerId())) {
+        return held;
       }
       Event before = early;
       boolean graver =

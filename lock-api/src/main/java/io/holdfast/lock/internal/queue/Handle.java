@@ -2,6 +2,7 @@ package io.holdfast.lock.internal.queue;
 
 import io.holdfast.lock.LeaseLoss;
 import io.holdfast.lock.LeaseState;
+import io.holdfast.lock.spi.Claim;
 import java.lang.ref.ReferenceQueue;
 import java.util.List;
 import java.util.function.Consumer;
@@ -13,6 +14,9 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Handle {
   private final Hold hold;
+
+  /** The mode that it was asked for in: a read within a write is shared. */
+  final Claim.Mode mode;
 
   /** Written under the queue's mutex. */
   private volatile boolean closed;
@@ -32,8 +36,9 @@ public final class Handle {
    */
   volatile @Nullable LeaseReference leaseReference;
 
-  Handle(Hold hold) {
+  Handle(Hold hold, Claim.Mode mode) {
     this.hold = hold;
+    this.mode = mode;
   }
 
   /** Returns the hold that it is part of. */

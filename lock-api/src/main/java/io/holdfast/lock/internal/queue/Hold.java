@@ -11,19 +11,17 @@ import io.holdfast.lock.internal.grant.ActiveGrant;
 import io.holdfast.lock.internal.grant.GrantState.Phase;
 import io.holdfast.lock.internal.queue.Waiter.News;
 import io.holdfast.lock.internal.task.Task;
-import java.util.ArrayDeque;
+import io.holdfast.lock.spi.Claim;
 import java.util.ArrayList;
-import java.util.Deque;
 import java.util.List;
-import java.util.Objects;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
  * One owner's part of a grant, shared by the owner's nested acquisitions. A hand-off begins the
- * next hold of the same grant. As a task, a hold finishes its own release if the closing thread
- * could not.
+ * next hold of the same grant; readers that share a grant have a hold each. As a task, a hold
+ * finishes its own release if the closing thread could not.
  *
  * <p>Threads: any. Mutable fields are guarded by the mutex of the {@link WaitQueue}, unless they
  * say otherwise; methods that are not public must be called under it.
@@ -32,14 +30,15 @@ public final class Hold extends Task implements HeldLease {
   /*
    * Overview.
    *
-   * A hold is the current one of its queue, or leads it, or is in its list of lost holds, or is
+   * A hold is one of its queue's open ones, or leads it, or is in its list of lost holds, or is
    * over:
    *
-   *   current, open             -- the last handle is closed ------> leads, or over (handed on)
-   *   current, open             -- the same, under a guard --------> current, guarded
-   *   current, open             -- the last handle is dropped -----> current, leaked
-   *   current, guarded          -- the last guard is closed -------> leads
-   *   current                   -- its grant is found to be lost --> lost
+   *   open, with handles        -- the last handle is closed ------> leads, or over (handed on, or
+   *                                                                  others share the grant)
+   *   open, with handles        -- the same, under a guard --------> open, guarded
+   *   open, with handles        -- the last handle is dropped -----> open, leaked, or over (shared)
+   *   open, guarded             -- the last guard is closed -------> leads
+   *   open                      -- its grant is found to be lost --> lost
    *   leads                     -- it is released, or was lost ----> over
    *   lost                      -- its handles are closed, and its
    *                                loss is told -------------------> over
@@ -157,16 +156,16 @@ public final class Hold extends Task implements HeldLease {
 
   // Acquiring
 
-  /** Opens a handle of it. */
-  Handle open() {
-    Handle handle = new Handle(this);
+  /** Opens the first handle of it. */
+  Handle open(Claim.Mode mode) {
+    Handle handle = new Handle(this, mode);
     openHandles.add(handle);
     return handle;
   }
 
   /** Opens a handle for a waiter that owns it. */
   News reenter(Waiter waiter) {
-    Handle handle = new Handle(this);
+    Handle handle = new Handle(this, waiter.mode);
     News news = new Waiter.Acquired(handle, Source.REENTRANT);
     openHandles.add(handle);
     waiter.news = news;
@@ -248,17 +247,18 @@ public final class Hold extends Task implements HeldLease {
   /** Whether an acquisition through {@code asLock()} is open. */
   public boolean hasThreadOwned() {
     synchronized (queue) {
-      return lastThreadOwned() != null;
+      return openHandles.stream().anyMatch(handle -> handle.threadOwned);
     }
   }
 
-  /** Returns the latest open acquisition through {@code asLock()}. */
+  /** Returns the latest open acquisition in this mode through {@code asLock()}. */
   @Nullable
-  Handle lastThreadOwned() {
+  Handle lastThreadOwned(Claim.Mode mode) {
     // By index, since an iterator would be allocated, and the heap may be full.
     for (int index = openHandles.size() - 1; index >= 0; index--) {
-      if (openHandles.get(index).threadOwned) {
-        return openHandles.get(index);
+      Handle handle = openHandles.get(index);
+      if (handle.threadOwned && handle.mode.equals(mode)) {
+        return handle;
       }
     }
     return null;
@@ -317,7 +317,7 @@ public final class Hold extends Task implements HeldLease {
       remove(handle, LeaseState.LOST);
       return unlistIfOver() ? Closing.LOST_AND_OVER : Closing.LOST;
     }
-    if (queue.current() != this) {
+    if (!queue.isOpen(this)) {
       // The release has begun.
       return Closing.CLOSED_BEFORE;
     }
@@ -331,10 +331,15 @@ public final class Hold extends Task implements HeldLease {
       owner = null;
       return Closing.GUARDED;
     }
+    if (queue.isShared()) {
+      remove(handle, LeaseState.RELEASED);
+      queue.leave(this);
+      return Closing.LEFT;
+    }
     Waiter next = owner == null || owner == thread ? queue.firstWaiter() : null;
     if (next != null && handOff.allows(this, next.options, nowNanos)) {
       Hold successor = new Hold(queue, grant, handOffs + 1, next.thread, nowNanos);
-      News news = new Waiter.Acquired(successor.open(), Source.LOCAL_HAND_OFF);
+      News news = new Waiter.Acquired(successor.open(next.mode), Source.LOCAL_HAND_OFF);
       remove(handle, LeaseState.RELEASED);
       queue.handOn(next, news, successor);
       handedOnTo = next;
@@ -376,17 +381,17 @@ public final class Hold extends Task implements HeldLease {
   WaitQueue.@Nullable Dropped takeDropped() {
     for (Handle handle : openHandles) {
       if (handle.isDropped()) {
-        boolean lastHandle = openHandles.size() == 1;
-        boolean isOver = lastHandle && loss != null && untold == null;
-        WaitQueue.Dropped dropped = new WaitQueue.Dropped(this, lastHandle, isOver);
-        leaked = lastHandle;
+        boolean last = openHandles.size() == 1;
+        boolean leaves = last && queue.isShared();
+        boolean isOver = leaves || (last && loss != null && untold == null);
+        WaitQueue.Dropped dropped = new WaitQueue.Dropped(this, last && !leaves, isOver);
+        leaked = last;
+        owner = last ? null : owner;
         remove(handle, null);
-        if (lastHandle) {
-          owner = null;
+        if (leaves) {
+          queue.leave(this);
         }
-        if (isOver) {
-          boolean unused = unlistIfOver();
-        }
+        boolean unused = isOver && unlistIfOver();
         return dropped;
       }
     }
@@ -455,22 +460,17 @@ public final class Hold extends Task implements HeldLease {
     }
   }
 
-  /** Books the loss of its grant, if it was lost: it is then no longer the current hold. */
-  void bookIfLost() {
+  /** Books the loss of its grant, if it was lost: it is then no longer open. Returns whether. */
+  boolean bookIfLost() {
     if (grant.state().phase() != Phase.LOST) {
-      return;
+      return false;
     }
-    LeaseLoss booked =
-        LossNotice.lossOf(this, Objects.requireNonNull(grant.state().lostBy()));
-    Deque<Consumer<? super LeaseLoss>> listeners = new ArrayDeque<>();
-    for (Handle handle : openHandles) {
-      listeners.addAll(handle.lossListeners());
-    }
-    LossNotice notice = new LossNotice(this, booked, listeners, openGuards > 0);
+    LossNotice notice = LossNotice.of(this, openHandles, openGuards > 0);
     queue.listLost(this); // The last call that can fail, and then it has changed nothing.
-    loss = booked;
+    loss = notice.loss();
     untold = notice;
     queue.passTurn();
+    return true;
   }
 
   /** Returns the notice of its loss until it is told. */

@@ -5,16 +5,19 @@ import io.holdfast.lock.LockLostException;
 import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.internal.grant.ActiveGrant;
 import io.holdfast.lock.internal.queue.Waiter.News;
+import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.StoreException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The wait queue of one name in one client: the current hold, the leader, and the threads that
- * wait. Pure bookkeeping: no I/O, no waiting, no clock, and no user code.
+ * A wait queue of one name in one client: the open hold, the leader, and the threads that wait. Of
+ * readers, it is for one grant of the store, which all that wait here for it share. Pure
+ * bookkeeping: no I/O, no waiting, no clock, and no user code.
  *
  * <p>Threads: any. Everything is guarded by the queue's mutex, under which nothing else is locked.
  * The mutex is this object's monitor.
@@ -23,7 +26,7 @@ public final class WaitQueue {
   /*
    * Overview.
    *
-   * At any time there is at most one of these: a current hold; a leader, which asks the store or
+   * At any time there is at most one of these: an open hold; a leader, which asks the store or
    * waits in its line; a hold that is being given back to the store. The last two are called
    * leading. The other threads wait in order of arrival. Leading is a role, not a mutex: it is kept
    * across calls to the store, and ended by granted, endLeading or endRelease.
@@ -34,6 +37,10 @@ public final class WaitQueue {
    *     queued ------+                   +-- close --> releasing: leads until endRelease
    *       |                              \-- loss ---> in the list of lost holds until its handles
    *       \--> Acquired                                are closed and its loss is told
+   *
+   * Readers differ in two ways. When their leader is granted, all that wait get a hold of that grant
+   * with it; the last of them to close gives it back. And then the queue is spent: nobody enters it
+   * who does not own a hold of it.
    *
    * A leader without a lease, since its time is over or the store failed, calls endLeading: the next
    * waiter leads, with a claim of its own, which is the last in the store's line.
@@ -49,7 +56,12 @@ public final class WaitQueue {
   /** Allocated in advance: a turn must be passed on even if the heap is full. */
   private static final News YOUR_TURN = new Waiter.YourTurn();
 
+  private static final News ELSEWHERE = new Waiter.Elsewhere();
+
   private final LockKey key;
+
+  /** The mode in which its leaders ask for the lock. */
+  final Claim.Mode mode;
 
   /** Releases a hold that its closing thread could not release; goes on where that one failed. */
   final Consumer<Hold> releaser;
@@ -60,8 +72,14 @@ public final class WaitQueue {
   private final Waiters waiters = new Waiters();
   private final EarlyEvents earlyEvents = new EarlyEvents(this);
 
-  /** The current hold. That it was lost may not have been booked yet. */
-  private @Nullable Hold current;
+  /**
+   * The open holds, all of one grant: one at most, if they are no readers'. That it was lost may
+   * not have been booked yet.
+   */
+  private final ArrayList<Hold> open = new ArrayList<>(1);
+
+  /** Whether readers have got their grant. */
+  private volatile boolean spent;
 
   /** The lost holds that are still open, or whose loss is still to be told. */
   private final List<Hold> lost = new ArrayList<>(0);
@@ -80,8 +98,9 @@ public final class WaitQueue {
 
   private boolean clientClosed;
 
-  WaitQueue(LockKey key, Consumer<Hold> releaser) {
+  WaitQueue(LockKey key, Claim.Mode mode, Consumer<Hold> releaser) {
     this.key = key;
+    this.mode = mode;
     this.releaser = releaser;
   }
 
@@ -103,7 +122,7 @@ public final class WaitQueue {
    * @param waits whether the thread waits for the lock; otherwise it stays in the queue only until
    *     it is known whether the lock is taken
    * @return its news, or null if it waits in the queue
-   * @throws IllegalStateException the thread owns the lock with other options
+   * @throws IllegalStateException the thread owns the lock, in the same mode, with other options
    * @throws LockLostException the thread owns a lease that was lost and is not closed
    */
   public synchronized @Nullable News enter(Waiter waiter, boolean waits) {
@@ -114,21 +133,26 @@ public final class WaitQueue {
     bookIfLost();
     Hold owned = ownedBy(thread);
     if (owned != null) {
-      if (owned != current) {
+      if (!isOpen(owned)) {
         throw owned.lostException();
       }
-      requireEqual(owned.grant().options(), waiter.options);
+      if (waiter.mode.equals(mode)) {
+        requireEqual(owned.grant().options(), waiter.options);
+      }
       return owned.reenter(waiter);
     }
-    if (current == null && !isLed() && waiters.isEmpty()) {
+    if (spent || !waiter.mode.equals(mode)) {
+      return ELSEWHERE;
+    }
+    if (open.isEmpty() && !isLed() && waiters.isEmpty()) {
       leader = waiter;
       waiter.news = YOUR_TURN;
       return YOUR_TURN;
     }
     if (!waits && isKnownTaken()) {
-      return new Waiter.Taken(descriptionOfCurrent());
+      return new Waiter.Taken(descriptionOfHolder());
     }
-    waiter.behindItself = current != null && current.acquirer() == thread;
+    waiter.behindItself = !open.isEmpty() && open.get(0).acquirer() == thread;
     waiters.append(waiter);
     if (!waits) {
       waiters.markOverdue(waiter);
@@ -159,7 +183,7 @@ public final class WaitQueue {
       return;
     }
     if (isKnownTaken()) {
-      waiters.tell(waiter, new Waiter.Taken(descriptionOfCurrent()));
+      waiters.tell(waiter, new Waiter.Taken(descriptionOfHolder()));
     } else {
       waiters.markOverdue(waiter);
     }
@@ -184,8 +208,8 @@ public final class WaitQueue {
   }
 
   /**
-   * Makes the leader, which got a grant, the holder. The handle also becomes the waiter's news, so
-   * that it can be found even if this call fails to return it.
+   * Makes the leader, which got a grant, the holder; of readers, all that wait. The handle also
+   * becomes the waiter's news, so that it can be found even if this call fails to return it.
    *
    * @return the handle; null if the client was closed meanwhile, and the grant must be given back
    */
@@ -193,14 +217,43 @@ public final class WaitQueue {
     if (clientClosed) {
       return null;
     }
-    Hold hold = new Hold(this, grant, 0, waiter.thread, grant.grantedAtNanos());
-    Handle handle = hold.open();
-    News news = new Waiter.Acquired(handle, Source.STORE);
-    waiters.tellOverdueTaken(grant.grant().claim().holder());
+    Waiter.Acquired news = acquired(waiter, grant, Source.STORE);
+    if (mode instanceof Claim.Shared) {
+      share(grant);
+    } else {
+      waiters.tellOverdueTaken(grant.grant().claim().holder());
+    }
     stopLeading();
-    current = hold;
+    open.add(news.handle().hold());
     waiter.news = news;
-    return handle;
+    return news.handle();
+  }
+
+  private Waiter.Acquired acquired(Waiter waiter, ActiveGrant grant, Source source) {
+    Hold hold = new Hold(this, grant, 0, waiter.thread, grant.grantedAtNanos());
+    return new Waiter.Acquired(hold.open(waiter.mode), source);
+  }
+
+  /** Gives all that wait a hold of this grant, except those that asked with other options. */
+  private void share(ActiveGrant grant) {
+    List<News> news = new ArrayList<>();
+    for (Waiter waiter = waiters.first(); waiter != null; waiter = waiter.next) {
+      boolean equal = waiter.options.equals(grant.options());
+      news.add(equal ? acquired(waiter, grant, Source.SHARED) : ELSEWHERE);
+    }
+    open.ensureCapacity(news.size() + 1); // The last call that can fail.
+    spent = true;
+    for (News each : news) {
+      if (each instanceof Waiter.Acquired acquired) {
+        open.add(acquired.handle().hold());
+      }
+      waiters.tell(Objects.requireNonNull(waiters.first()), each);
+    }
+  }
+
+  /** Whether readers have got their grant, so that nobody else can enter. */
+  boolean isSpent() {
+    return spent;
   }
 
   /**
@@ -223,29 +276,27 @@ public final class WaitQueue {
     return !waiters.isEmpty();
   }
 
-  /** Returns the current hold. That it was lost may not have been booked yet. */
-  public synchronized @Nullable Hold current() {
-    return current;
+  /** Returns the grant that is held here. That it was lost may not have been booked yet. */
+  public synchronized @Nullable ActiveGrant grant() {
+    return open.isEmpty() ? null : open.get(0).grant();
   }
 
-  /**
-   * Returns the current hold, or null if it is marked as lost. Reads no clock: its deadline may
-   * have passed.
-   */
-  synchronized @Nullable Hold currentUnlessLost() {
-    bookIfLost();
-    return current;
+  /** Returns the open holds of this grant. That they were lost may not have been booked yet. */
+  public synchronized List<Hold> holdsOf(ActiveGrant grant) {
+    return grant() == grant ? List.copyOf(open) : List.of();
   }
 
-  /** Whether a guard is open on the current hold. */
+  /** Whether a guard is open on the open hold. */
   public synchronized boolean isGuarded() {
-    return current != null && current.isGuarded();
+    return !open.isEmpty() && open.get(0).isGuarded();
   }
 
   /** Returns the hold that this thread owns, lost or not. Allocates nothing. */
   public synchronized @Nullable Hold ownedBy(Thread thread) {
-    if (current != null && current.isOwnedBy(thread)) {
-      return current;
+    for (int index = 0; index < open.size(); index++) {
+      if (open.get(index).isOwnedBy(thread)) {
+        return open.get(index);
+      }
     }
     for (int index = 0; index < lost.size(); index++) {
       Hold hold = lost.get(index);
@@ -257,47 +308,46 @@ public final class WaitQueue {
   }
 
   /**
-   * Returns this thread's latest open acquisition through {@code asLock()}. Allocates nothing, so
-   * that a thread can unlock even if the heap is full.
+   * Returns this thread's latest open acquisition in this mode through {@code asLock()}. Allocates
+   * nothing, so that a thread can unlock even if the heap is full.
    */
-  public synchronized @Nullable Handle lastThreadOwned(Thread thread) {
+  public synchronized @Nullable Handle lastThreadOwned(Thread thread, Claim.Mode asked) {
     Hold hold = ownedBy(thread);
-    return hold == null ? null : hold.lastThreadOwned();
+    return hold == null ? null : hold.lastThreadOwned(asked);
   }
 
   /**
-   * Returns the loss of this grant if it must still be told; {@link Hold#told} must follow. Null if
-   * the grant is not lost, if its loss was told, or if the closing thread tells it.
+   * Returns the loss of a hold of this grant if it must still be told; {@link Hold#told} must
+   * follow. Null if the grant is not lost, if all were told, or if the closing thread tells it.
    */
   public synchronized @Nullable LossNotice notice(ActiveGrant grant) {
     bookIfLost();
-    Hold hold = holdOf(grant);
-    return hold == null ? null : hold.untold();
+    for (Hold hold : lost) {
+      if (hold.grant() == grant && hold.untold() != null) {
+        return hold.untold();
+      }
+    }
+    return null;
   }
 
   /**
    * A handle that its user dropped, and that is closed now.
    *
    * @param hold the handle's hold
-   * @param last whether this was the hold's last handle
+   * @param leaks whether this was the last handle of the grant, which ends with its TTL
    * @param isOver whether the hold is over: the caller must call {@link WaitQueues#endUse}
    */
-  public record Dropped(Hold hold, boolean last, boolean isOver) {}
+  public record Dropped(Hold hold, boolean leaks, boolean isOver) {}
 
   /** Closes one of this grant's handles that its user dropped; null if there is none. */
   public synchronized @Nullable Dropped takeDropped(ActiveGrant grant) {
     bookIfLost();
-    Hold hold = holdOf(grant);
-    return hold == null ? null : hold.takeDropped();
-  }
-
-  private @Nullable Hold holdOf(ActiveGrant grant) {
-    if (current != null && current.grant() == grant) {
-      return current;
-    }
-    for (int index = 0; index < lost.size(); index++) {
-      if (lost.get(index).grant() == grant) {
-        return lost.get(index);
+    for (List<Hold> holds : List.of(open, lost)) {
+      for (Hold hold : holds) {
+        Dropped dropped = hold.grant() == grant ? hold.takeDropped() : null;
+        if (dropped != null) {
+          return dropped;
+        }
       }
     }
     return null;
@@ -323,8 +373,8 @@ public final class WaitQueue {
    */
   public synchronized @Nullable Hold unfinishedRelease(ActiveGrant grant) {
     bookIfLost();
-    if (current != null && current.grant() == grant && current.isAbandoned()) {
-      beginRelease(current);
+    if (grant() == grant && !isShared() && open.get(0).isAbandoned()) {
+      beginRelease(open.get(0));
     }
     passTurn();
     return releasing != null && releasing.grant() == grant ? releasing : null;
@@ -351,25 +401,39 @@ public final class WaitQueue {
 
   // Under the mutex
 
-  private @Nullable String descriptionOfCurrent() {
-    return current == null ? null : current.grant().grant().claim().holder();
+  private @Nullable String descriptionOfHolder() {
+    return open.isEmpty() ? null : open.get(0).grant().grant().claim().holder();
   }
 
   private boolean isKnownTaken() {
-    return current != null || wakeLeader != null;
+    return !open.isEmpty() || wakeLeader != null;
   }
 
-  /** Books the loss of the current hold, if it was lost. */
+  boolean isOpen(Hold hold) {
+    return open.contains(hold);
+  }
+
+  /** Whether several holds share the grant that is held here. */
+  boolean isShared() {
+    return open.size() > 1;
+  }
+
+  /** Ends a hold whose grant others share. */
+  void leave(Hold hold) {
+    open.remove(hold);
+  }
+
+  /** Books the loss of the open holds, if their grant was lost. */
   void bookIfLost() {
-    if (current != null) {
-      current.bookIfLost();
+    while (!open.isEmpty() && open.get(0).bookIfLost()) {
+      // Each leaves the list.
     }
   }
 
-  /** Moves the current hold to the list of lost holds; if this throws, it has not moved. */
+  /** Moves an open hold to the list of lost holds; if this throws, it has not moved. */
   void listLost(Hold hold) {
     lost.add(hold);
-    current = null;
+    open.remove(hold);
   }
 
   /** Takes a hold off the list of lost holds; false if it was not there. */
@@ -382,15 +446,15 @@ public final class WaitQueue {
     return waiters.first();
   }
 
-  /** Makes a waiter's hold the current one, without waking it. */
+  /** Replaces the open hold by a waiter's, without waking it. */
   void handOn(Waiter next, News news, Hold successor) {
     waiters.give(next, news);
-    current = successor;
+    open.set(0, successor);
   }
 
   /** Makes the hold lead until {@link #endRelease}. */
   void beginRelease(Hold hold) {
-    current = null;
+    open.remove(hold);
     releasing = hold;
   }
 
@@ -413,7 +477,7 @@ public final class WaitQueue {
   /** Lets the next in the queue lead, if nobody leads or holds. */
   void passTurn() {
     Waiter next = waiters.first();
-    if (next != null && current == null && !isLed()) {
+    if (next != null && open.isEmpty() && !isLed()) {
       waiters.give(next, YOUR_TURN);
       // No call that can fail lies between, so whoever has the news also leads.
       leader = next;

@@ -1,7 +1,7 @@
 package io.holdfast.lock.internal.queue;
 
+import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.LockKey;
-import io.holdfast.lock.spi.LockKind;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
@@ -11,14 +11,15 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The wait queues of one client: exactly one for each name in use, and none for other names. A
- * semaphore, whose attempts have nothing to do with each other, has one for each attempt and the
- * hold that it leads to.
+ * The wait queues of one client: for exclusive claims exactly one for each name in use, and none
+ * for other names. Of those that are not exclusive, a name can have several: one for each grant,
+ * the one that is asked for included. The attempts of a semaphore have nothing to do with each
+ * other.
  */
 public final class WaitQueues {
-  private final ConcurrentHashMap<LockKey, WaitQueue> queues = new ConcurrentHashMap<>();
+  private final ConcurrentHashMap<LockKey, WaitQueue> exclusive = new ConcurrentHashMap<>();
 
-  /** The queues of semaphores. */
+  /** The queues of readers and of semaphores. */
   private final ConcurrentHashMap<LockKey, Set<WaitQueue>> separate = new ConcurrentHashMap<>();
 
   private final Consumer<Hold> releaser;
@@ -29,67 +30,134 @@ public final class WaitQueues {
   }
 
   /**
-   * Returns the queue of this name, or a new one for a semaphore; keeps it until {@link #endUse}.
+   * Returns the queue for a thread that wants this lock in this mode: one in which it owns it, or
+   * may wait, or a new one. Keeps it until {@link #endUse}.
+   *
+   * @throws IllegalStateException the thread owns a read, and asks for the lock for itself
    */
-  public WaitQueue use(LockKey key) {
-    if (isSeparate(key)) {
-      return useSeparate(key);
+  public WaitQueue use(LockKey key, Claim.Mode mode, Thread thread) {
+    if (mode instanceof Claim.Exclusive) {
+      requireNoRead(key, thread);
+      return useExclusive(key);
     }
-    return queues.compute(key, (k, existing) -> {
-      WaitQueue queue = existing == null ? new WaitQueue(k, releaser) : existing;
+    WaitQueue owned = mode instanceof Claim.Shared ? exclusive.get(key) : null;
+    return owned != null && owned.ownedBy(thread) != null
+        ? useExclusive(key)
+        : useSeparate(key, mode, thread);
+  }
+
+  /**
+   * Checks that a thread does not own a read of this name.
+   *
+   * @throws IllegalStateException it does: it would wait for itself
+   */
+  public void requireNoRead(LockKey key, Thread thread) {
+    if (!separate.isEmpty() && ownedBy(separate.get(key), thread) != null) {
+      throw new IllegalStateException(
+          ("This thread owns a read of lock '%s' and asks for the write lock: it would wait for"
+                  + " itself. Close the read first, and look again at what was read")
+              .formatted(key.name()));
+    }
+  }
+
+  private WaitQueue useExclusive(LockKey key) {
+    return exclusive.compute(key, (k, existing) -> {
+      WaitQueue queue = existing == null ? new WaitQueue(k, Claim.EXCLUSIVE, releaser) : existing;
       queue.users++;
       return queue;
     });
   }
 
-  private WaitQueue useSeparate(LockKey key) {
-    WaitQueue queue = new WaitQueue(key, releaser);
+  private WaitQueue useSeparate(LockKey key, Claim.Mode mode, Thread thread) {
+    WaitQueue[] used = new WaitQueue[1];
     separate.compute(key, (k, existing) -> {
+      WaitQueue queue = mode instanceof Claim.Shared ? ofReads(existing, thread) : null;
       Set<WaitQueue> all = existing == null ? ConcurrentHashMap.newKeySet() : existing;
-      all.add(queue);
+      if (queue == null) {
+        queue = new WaitQueue(k, mode, releaser);
+        all.add(queue);
+      }
+      queue.users++;
+      used[0] = queue;
       return all;
     });
-    return queue;
+    return used[0];
+  }
+
+  /** Returns the queue in which a thread owns a read; else the one whose grant it can share. */
+  private static @Nullable WaitQueue ofReads(@Nullable Set<WaitQueue> queues, Thread thread) {
+    WaitQueue owned = ownedBy(queues, thread);
+    if (owned != null || queues == null) {
+      return owned;
+    }
+    for (WaitQueue queue : queues) {
+      if (!queue.isSpent()) {
+        return queue;
+      }
+    }
+    return null;
+  }
+
+  private static @Nullable WaitQueue ownedBy(@Nullable Set<WaitQueue> queues, Thread thread) {
+    if (queues != null) {
+      for (WaitQueue queue : queues) {
+        if (queue.ownedBy(thread) != null) {
+          return queue;
+        }
+      }
+    }
+    return null;
   }
 
   /** Ends one {@link #use}, by a call or by the hold that it led to. */
   public void endUse(WaitQueue queue) {
-    if (isSeparate(queue.key())) {
-      separate.computeIfPresent(queue.key(), (k, all) -> {
-        all.remove(queue);
-        return all.isEmpty() ? null : all;
-      });
+    if (queue.mode instanceof Claim.Exclusive) {
+      exclusive.computeIfPresent(
+          queue.key(),
+          (k, existing) -> existing == queue && --existing.users == 0 ? null : existing);
       return;
     }
-    queues.computeIfPresent(
-        queue.key(), (k, existing) -> existing == queue && --existing.users == 0 ? null : existing);
+    separate.computeIfPresent(queue.key(), (k, all) -> {
+      if (--queue.users == 0) {
+        all.remove(queue);
+      }
+      return all.isEmpty() ? null : all;
+    });
   }
 
-  /** Returns the queue of a mutex, or null if it is not in use. Allocates nothing. */
-  public @Nullable WaitQueue find(LockKey key) {
-    return queues.get(key);
-  }
-
-  /** Returns the queues of this name that are in use: none or one, or those of a semaphore. */
-  public Collection<WaitQueue> of(LockKey key) {
-    if (isSeparate(key)) {
-      return separate.getOrDefault(key, Set.of());
+  /**
+   * Returns the queue in which a thread owns this lock, lost or not, so that it can use it in this
+   * mode: who has it for himself can also read. Allocates nothing for an exclusive one.
+   */
+  public @Nullable WaitQueue ownedBy(LockKey key, Claim.Mode mode, Thread thread) {
+    WaitQueue queue = exclusive.get(key);
+    if (queue != null && queue.ownedBy(thread) != null) {
+      return queue;
     }
-    WaitQueue queue = queues.get(key);
-    return queue == null ? List.of() : List.of(queue);
+    return mode instanceof Claim.Exclusive ? null : ownedBy(separate.get(key), thread);
+  }
+
+  /** Returns the queues of this name that are in use. */
+  public Collection<WaitQueue> of(LockKey key) {
+    WaitQueue queue = exclusive.get(key);
+    Set<WaitQueue> others = separate.isEmpty() ? null : separate.get(key);
+    if (others == null) {
+      return queue == null ? List.of() : List.of(queue);
+    }
+    List<WaitQueue> all = new ArrayList<>(others);
+    if (queue != null) {
+      all.add(queue);
+    }
+    return all;
   }
 
   /** Returns all queues that are in use. */
   public Collection<WaitQueue> all() {
     if (separate.isEmpty()) {
-      return queues.values();
+      return exclusive.values();
     }
-    List<WaitQueue> all = new ArrayList<>(queues.values());
+    List<WaitQueue> all = new ArrayList<>(exclusive.values());
     separate.values().forEach(all::addAll);
     return all;
-  }
-
-  private static boolean isSeparate(LockKey key) {
-    return key.kind() == LockKind.PERMIT;
   }
 }

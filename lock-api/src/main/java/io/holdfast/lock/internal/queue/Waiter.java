@@ -2,6 +2,7 @@ package io.holdfast.lock.internal.queue;
 
 import io.holdfast.lock.LockListener.Source;
 import io.holdfast.lock.LockOptions;
+import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.StoreException;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
@@ -17,7 +18,8 @@ public final class Waiter {
   /**
    * The thread has the lock.
    *
-   * @param source who gave it: the store, another thread of this client, or the thread itself
+   * @param source who gave it: the store, another thread of this client, which may have it too, or
+   *     the thread itself
    */
   public record Acquired(Handle handle, Source source) implements News {}
 
@@ -37,8 +39,12 @@ public final class Waiter {
   /** The client was closed. */
   public record ClientClosed() implements News {}
 
+  /** The queue takes nobody any more, or not this thread: it must use another. */
+  public record Elsewhere() implements News {}
+
   final Thread thread;
   final LockOptions options;
+  final Claim.Mode mode;
 
   @Nullable
   volatile News news;
@@ -59,9 +65,10 @@ public final class Waiter {
   boolean behindItself;
 
   /** Makes a waiter that is not in the queue yet. */
-  public Waiter(Thread thread, LockOptions options) {
+  public Waiter(Thread thread, LockOptions options, Claim.Mode mode) {
     this.thread = thread;
     this.options = options;
+    this.mode = mode;
   }
 
   void wake() {

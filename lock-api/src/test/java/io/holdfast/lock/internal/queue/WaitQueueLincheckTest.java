@@ -3,6 +3,7 @@ package io.holdfast.lock.internal.queue;
 import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.internal.LincheckSetup;
 import io.holdfast.lock.internal.grant.ActiveGrant;
+import io.holdfast.lock.spi.Claim;
 import java.util.concurrent.locks.LockSupport;
 import org.jetbrains.lincheck.datastructures.Operation;
 import org.junit.jupiter.api.Assertions;
@@ -24,7 +25,7 @@ class WaitQueueLincheckTest {
   /** Threads that use the queue as the client does, with a store that grants at once. */
   public static class Sections {
     private static final LockOptions OPTIONS = LockOptions.defaults();
-    final WaitQueue queue = new WaitQueue(LincheckSetup.KEY, hold -> {});
+    final WaitQueue queue = new WaitQueue(LincheckSetup.KEY, Claim.EXCLUSIVE, hold -> {});
     private int count;
     private long lastToken;
     boolean granted;
@@ -46,7 +47,7 @@ class WaitQueueLincheckTest {
     public int nested() {
       Thread me = Thread.currentThread();
       Handle outer = await(me);
-      Waiter.News news = queue.enter(new Waiter(me, OPTIONS), true);
+      Waiter.News news = queue.enter(new Waiter(me, OPTIONS, Claim.EXCLUSIVE), true);
       Handle inner = ((Waiter.Acquired) news).handle();
       int before = work(outer);
       close(inner);
@@ -58,7 +59,7 @@ class WaitQueueLincheckTest {
     @Operation
     public void interrupted() {
       Thread me = Thread.currentThread();
-      Waiter waiter = new Waiter(me, OPTIONS);
+      Waiter waiter = new Waiter(me, OPTIONS, Claim.EXCLUSIVE);
       Waiter.News news = queue.enter(waiter, true);
       if (news == null && !queue.leave(waiter)) {
         news = waiter.news();
@@ -71,7 +72,7 @@ class WaitQueueLincheckTest {
     }
 
     private Handle await(Thread me) {
-      Waiter waiter = new Waiter(me, OPTIONS);
+      Waiter waiter = new Waiter(me, OPTIONS, Claim.EXCLUSIVE);
       Waiter.News news = queue.enter(waiter, true);
       while (news == null) {
         LockSupport.park(this);

@@ -6,6 +6,7 @@ import io.holdfast.lock.LockListener;
 import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.internal.LincheckSetup;
 import io.holdfast.lock.internal.grant.ActiveGrant;
+import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.StoreException;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
@@ -18,13 +19,13 @@ import org.junit.jupiter.api.Test;
 class WaitQueueTest {
   private static final LockOptions OPTIONS = LockOptions.defaults();
 
-  private final WaitQueue queue = new WaitQueue(LincheckSetup.KEY, hold -> {});
+  private final WaitQueue queue = new WaitQueue(LincheckSetup.KEY, Claim.EXCLUSIVE, hold -> {});
   private final Waiter first = waiter();
   private final Waiter second = waiter();
   private final Waiter third = waiter();
 
   private static Waiter waiter() {
-    return new Waiter(Thread.currentThread(), OPTIONS);
+    return new Waiter(Thread.currentThread(), OPTIONS, Claim.EXCLUSIVE);
   }
 
   private void enterAll() {
@@ -67,7 +68,7 @@ class WaitQueueTest {
 
     queue.endLeading(first, null, false);
 
-    assertThat(queue.current()).isNotNull();
+    assertThat(queue.grant()).isNotNull();
     assertThat(second.news()).isNull();
     assertThat(handle).isNotNull();
   }

@@ -8,6 +8,7 @@ import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.LockKind;
 import io.holdfast.lock.spi.LockStore;
 import io.holdfast.lock.spi.PermitStore;
+import io.holdfast.lock.spi.ReadWriteStore;
 import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.Renewal;
 import io.holdfast.lock.spi.StoreException;
@@ -39,9 +40,13 @@ public final class StoreLink extends FaultLink implements Link {
 
   /** Returns the store as seen through this link; its calls end after {@code storeTimeout}. */
   public LockStore through(LockStore store, Duration storeTimeout) {
+    long timeoutNanos = storeTimeout.toNanos();
+    if (store instanceof ReadWriteStore all) {
+      return new LinkedReadWriteStore(all, timeoutNanos);
+    }
     return store instanceof PermitStore permits
-        ? new LinkedPermitStore(permits, storeTimeout.toNanos())
-        : new LinkedStore(store, storeTimeout.toNanos());
+        ? new LinkedPermitStore(permits, timeoutNanos)
+        : new LinkedStore(store, timeoutNanos);
   }
 
   @Override
@@ -327,7 +332,7 @@ public final class StoreLink extends FaultLink implements Link {
   }
 
   /** The store as the client sees it, if it has semaphores. */
-  private final class LinkedPermitStore extends LinkedStore implements PermitStore {
+  private class LinkedPermitStore extends LinkedStore implements PermitStore {
     private final PermitStore permits;
 
     LinkedPermitStore(PermitStore store, long timeoutNanos) {
@@ -338,6 +343,21 @@ public final class StoreLink extends FaultLink implements Link {
     @Override
     public List<StoredPermit> holders(LockKey key) throws StoreException {
       return call(() -> permits.holders(key));
+    }
+  }
+
+  /** The store as the client sees it, if it has read-write locks. */
+  private final class LinkedReadWriteStore extends LinkedPermitStore implements ReadWriteStore {
+    private final ReadWriteStore all;
+
+    LinkedReadWriteStore(ReadWriteStore store, long timeoutNanos) {
+      super(store, timeoutNanos);
+      this.all = store;
+    }
+
+    @Override
+    public List<StoredHolder> readers(LockKey key) throws StoreException {
+      return call(() -> all.readers(key));
     }
   }
 }

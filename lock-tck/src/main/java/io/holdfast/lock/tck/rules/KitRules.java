@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import io.holdfast.lock.Lease;
 import io.holdfast.lock.LockClient;
 import io.holdfast.lock.LockStoreException;
+import io.holdfast.lock.ReadWriteClient;
 import io.holdfast.lock.SemaphoreClient;
 import io.holdfast.lock.tck.Capability;
 import io.holdfast.lock.tck.Fixture;
@@ -82,6 +83,8 @@ public abstract class KitRules extends RuleTest {
       case LEFTOVERS -> assertThat(fixture.leftovers()).isNotEmpty();
       case SEMAPHORES ->
         take(((SemaphoreClient) client()).semaphore(freshName(), 1)).close();
+      case READ_WRITE ->
+        take(((ReadWriteClient) client()).readWrite(freshName()).read()).close();
       case CALLER_TRANSACTIONS -> {
         AtomicBoolean ran = new AtomicBoolean();
         assertThat(fixture.isRolledBackAround(() -> ran.getAndSet(true))).isTrue();

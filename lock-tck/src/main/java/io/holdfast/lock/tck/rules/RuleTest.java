@@ -350,6 +350,10 @@ public abstract class RuleTest extends Polling {
         .isEmpty();
   }
 
+  static void assertTaken(Acquirable<?> lock, String why) {
+    assertThat(lock.tryLock()).as(why).isEmpty();
+  }
+
   /** Asserts that a call throws {@link LockLostException} with this reason. */
   static void assertLost(LeaseLoss.Reason reason, String what, ThrowingCallable call) {
     assertThatExceptionOfType(LockLostException.class)

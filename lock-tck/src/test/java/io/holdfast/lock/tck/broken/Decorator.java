@@ -2,6 +2,7 @@ package io.holdfast.lock.tck.broken;
 
 import io.holdfast.lock.Acquirable;
 import io.holdfast.lock.AnyLease;
+import io.holdfast.lock.DistributedReadWriteLock;
 import io.holdfast.lock.LeaseAction;
 import io.holdfast.lock.LeaseFunction;
 import io.holdfast.lock.LockClient;
@@ -120,6 +121,9 @@ final class Decorator {
       }
       if (object instanceof Acquirable<?> lock) {
         return wrapped(ACQUIRABLE, lock);
+      }
+      if (object instanceof DistributedReadWriteLock lock) {
+        return wrapped(DistributedReadWriteLock.class, lock);
       }
       if (object instanceof Optional<?> optional) {
         return optional.map(this::changed);

@@ -36,7 +36,11 @@ public class InMemoryFixture implements Fixture {
   @Override
   public Set<Capability> capabilities() {
     return EnumSet.of(
-        Capability.TAP, Capability.FAULTS, Capability.GUARDED_WRITES, Capability.SEMAPHORES);
+        Capability.TAP,
+        Capability.FAULTS,
+        Capability.GUARDED_WRITES,
+        Capability.SEMAPHORES,
+        Capability.READ_WRITE);
   }
 
   @Override
