@@ -1,7 +1,7 @@
 package io.holdfast.lock;
 
 import io.holdfast.lock.internal.memory.MemoryStore;
-import io.holdfast.lock.spi.ReadWriteStore;
+import io.holdfast.lock.spi.LockStore;
 import io.holdfast.lock.spi.StoreSettings;
 import java.util.Objects;
 
@@ -22,6 +22,9 @@ public final class InMemoryLocks {
     return new Builder(Objects.requireNonNull(server));
   }
 
+  /** A client of the store in memory, which has all kinds of locks. */
+  public interface Client extends ReadWriteClient, SemaphoreClient {}
+
   /** Builds in-memory clients. */
   public static final class Builder extends LockClientBuilder<Builder> {
     private final InMemoryServer server;
@@ -32,13 +35,13 @@ public final class InMemoryLocks {
 
     @Override
     @CheckReturnValue
-    public ReadWriteClient build() {
+    public Client build() {
       // The engine gives a store the client that it has the kinds for.
-      return (ReadWriteClient) super.build();
+      return (Client) super.build();
     }
 
     @Override
-    protected ReadWriteStore openStore(StoreSettings settings) {
+    protected LockStore openStore(StoreSettings settings) {
       return new MemoryStore(server.table, settings.time());
     }
   }

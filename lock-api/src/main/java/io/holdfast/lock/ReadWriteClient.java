@@ -1,7 +1,7 @@
 package io.holdfast.lock;
 
-/** A client of a store that has read-write locks as well as locks and semaphores. */
-public interface ReadWriteClient extends SemaphoreClient {
+/** A client of a store that has read-write locks as well as locks. */
+public interface ReadWriteClient extends LockClient {
 
   /**
    * Returns the read-write lock of this name, with the client's default options. No I/O; the result

@@ -8,8 +8,8 @@ import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.LockKind;
 import io.holdfast.lock.spi.ReadWriteStore;
 
-/** The client of a store that has read-write locks and semaphores. */
-final class EngineReadWriteClient extends EngineSemaphoreClient implements ReadWriteClient {
+/** The client of a store that has read-write locks. */
+class EngineReadWriteClient extends EngineClient implements ReadWriteClient {
   private final ReadWriteStore store;
 
   EngineReadWriteClient(
@@ -23,12 +23,12 @@ final class EngineReadWriteClient extends EngineSemaphoreClient implements ReadW
   }
 
   @Override
-  public DistributedReadWriteLock readWrite(String name) {
+  public final DistributedReadWriteLock readWrite(String name) {
     return readWrite(name, defaultOptions());
   }
 
   @Override
-  public DistributedReadWriteLock readWrite(String name, LockOptions options) {
+  public final DistributedReadWriteLock readWrite(String name, LockOptions options) {
     LockKey key = new LockKey(LockKind.MUTEX, name);
     EngineReadLock.checkOptions(options);
     parts.checkOptions(options);

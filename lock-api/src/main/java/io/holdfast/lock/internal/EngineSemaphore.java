@@ -8,6 +8,7 @@ import io.holdfast.lock.PermitLease;
 import io.holdfast.lock.internal.Attempt.Outcome;
 import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.LockKey;
+import io.holdfast.lock.spi.LockKind;
 import io.holdfast.lock.spi.PermitStore;
 import java.util.List;
 
@@ -17,7 +18,20 @@ final class EngineSemaphore extends LockVerbs<PermitLease> implements Distribute
   private final LockKey key;
   private final int permits;
 
-  EngineSemaphore(Leases leases, PermitStore store, LockKey key, int permits, LockOptions options) {
+  /** See {@code SemaphoreClient.semaphore}. */
+  static EngineSemaphore of(
+      Leases leases, PermitStore store, String name, int permits, LockOptions options) {
+    LockKey key = new LockKey(LockKind.PERMIT, name);
+    if (permits < 1 || permits > Claim.PERMITS_MAX) {
+      throw new IllegalArgumentException("A semaphore has 1 to %s permits, not %s (semaphore '%s')"
+          .formatted(Claim.PERMITS_MAX, permits, name));
+    }
+    leases.parts.checkOptions(options);
+    return new EngineSemaphore(leases, store, key, permits, options);
+  }
+
+  private EngineSemaphore(
+      Leases leases, PermitStore store, LockKey key, int permits, LockOptions options) {
     super(leases, options.withOwnership(Ownership.LEASE));
     this.store = store;
     this.key = key;

@@ -3,9 +3,10 @@ package io.holdfast.lock.spi;
 import java.util.List;
 
 /**
- * The protocol of a store that has read-write locks: it also gets {@linkplain Claim.Shared shared}
- * claims, of keys of the {@linkplain LockKind#MUTEX kind MUTEX}, so that readers and the mutex of
- * one name exclude each other. They differ from exclusive ones in this:
+ * The protocol of a store that has read-write locks as well as locks: it also gets
+ * {@linkplain Claim.Shared shared} claims, of keys of the {@linkplain LockKind#MUTEX kind MUTEX},
+ * so that readers and the mutex of one name exclude each other. They differ from exclusive ones in
+ * this:
  *
  * <ul>
  *   <li>Any number of shared grants of a key may stand at a time, but none while an exclusive one
@@ -25,7 +26,7 @@ import java.util.List;
  *       {@link #forceRelease} ends the one grant that has that number.
  * </ul>
  */
-public interface ReadWriteStore extends PermitStore {
+public interface ReadWriteStore extends LockStore {
   /**
    * Asks whose shared grants of a lock stand.
    *

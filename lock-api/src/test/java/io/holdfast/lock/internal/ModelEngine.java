@@ -1,8 +1,8 @@
 package io.holdfast.lock.internal;
 
 import io.holdfast.lock.AnyLease;
+import io.holdfast.lock.InMemoryLocks;
 import io.holdfast.lock.LockClient;
-import io.holdfast.lock.ReadWriteClient;
 import io.holdfast.lock.internal.grant.ActiveGrant;
 import io.holdfast.lock.internal.grant.GrantState;
 import io.holdfast.lock.internal.grant.GrantState.Phase;
@@ -16,6 +16,7 @@ import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.LockKind;
+import io.holdfast.lock.spi.PermitStore;
 import io.holdfast.lock.spi.ReadWriteStore;
 import io.holdfast.lock.spi.StoreEvents;
 import java.lang.ref.Reference;
@@ -50,11 +51,11 @@ public final class ModelEngine {
    *
    * @param threads makes a thread for a task, and for a sort of them
    */
-  public static ReadWriteClient start(
+  public static <S extends ReadWriteStore & PermitStore> InMemoryLocks.Client start(
       Engine.Settings settings,
       String name,
       long seed,
-      ReadWriteStore store,
+      S store,
       BiFunction<Runnable, String, Thread> threads) {
     Claims claims = new Claims(name, "model");
     try {
@@ -62,8 +63,8 @@ public final class ModelEngine {
     } catch (ReflectiveOperationException e) {
       throw new LinkageError(e.getMessage(), e);
     }
-    EngineReadWriteClient client =
-        new EngineReadWriteClient(settings, new Clocks(settings.time()), name, claims, store);
+    EngineFullClient client =
+        new EngineFullClient(settings, new Clocks(settings.time()), name, claims, store, store);
     Parts parts = client.parts;
     WorkersProbe.change(parts.settlers(), factory -> task -> threads.apply(task, "settlement"));
     WorkersProbe.change(parts.cleaners(), factory -> task -> threads.apply(task, "clean-up"));

@@ -6,7 +6,6 @@ import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.LockKind;
-import io.holdfast.lock.spi.ReadWriteStore;
 import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.Renewal;
 import io.holdfast.lock.spi.StoreEvents;
@@ -23,7 +22,7 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** A client's side of the model's store: each call is a request that takes its way. */
-final class RemoteStore implements ReadWriteStore {
+final class RemoteStore implements FullStore {
   private final World world;
   private final Machine machine;
   private final Network network;

@@ -1,8 +1,8 @@
 package io.holdfast.lock.simulation;
 
+import io.holdfast.lock.InMemoryLocks;
 import io.holdfast.lock.LockClientBuilder;
 import io.holdfast.lock.LockOptions;
-import io.holdfast.lock.ReadWriteClient;
 import io.holdfast.lock.internal.memory.MemoryStore;
 import io.holdfast.lock.internal.memory.MemoryTable;
 import io.holdfast.lock.spi.Acquisition;
@@ -11,6 +11,7 @@ import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.LockKind;
 import io.holdfast.lock.spi.PermitGrant;
+import io.holdfast.lock.spi.PermitStore;
 import io.holdfast.lock.spi.ReadWriteStore;
 import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.Renewal;
@@ -41,7 +42,7 @@ import org.jspecify.annotations.Nullable;
  * An in-memory store that does as it is told: it counts its calls, and a test says which of them
  * wait, fail, lose their reply or come late.
  */
-public final class ScriptedStore implements ReadWriteStore {
+public final class ScriptedStore implements ReadWriteStore, PermitStore {
   /** A thing that a store can be asked. */
   public enum Op {
     TRY_ACQUIRE,
@@ -116,12 +117,12 @@ public final class ScriptedStore implements ReadWriteStore {
     }
 
     @Override
-    public ReadWriteClient build() {
-      return (ReadWriteClient) super.build();
+    public InMemoryLocks.Client build() {
+      return (InMemoryLocks.Client) super.build();
     }
 
     @Override
-    protected ReadWriteStore openStore(StoreSettings settings) {
+    protected ScriptedStore openStore(StoreSettings settings) {
       store.events = settings.events();
       return store;
     }

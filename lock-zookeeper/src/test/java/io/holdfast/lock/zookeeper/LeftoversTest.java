@@ -73,7 +73,9 @@ class LeftoversTest {
   private static Map<String, Integer> entries(LockClient client) {
     try {
       Map<String, Integer> counts = Entries.reachableFrom(client);
-      assertThat(counts).as("what was counted").containsKeys("WaitQueues.queues", "OwnNodes.nodes");
+      assertThat(counts)
+          .as("what was counted")
+          .containsKeys("WaitQueues.exclusive", "OwnNodes.nodes");
       // One for each sixteenth of the session's timeout.
       assertThat(counts.remove("SessionTrust.signs")).as("signs of life").isBetween(1, 20);
       return counts;

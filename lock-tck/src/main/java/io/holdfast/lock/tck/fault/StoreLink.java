@@ -41,8 +41,8 @@ public final class StoreLink extends FaultLink implements Link {
   /** Returns the store as seen through this link; its calls end after {@code storeTimeout}. */
   public LockStore through(LockStore store, Duration storeTimeout) {
     long timeoutNanos = storeTimeout.toNanos();
-    if (store instanceof ReadWriteStore all) {
-      return new LinkedReadWriteStore(all, timeoutNanos);
+    if (store instanceof ReadWriteStore readWrite && store instanceof PermitStore permits) {
+      return new LinkedFullStore(readWrite, permits, timeoutNanos);
     }
     return store instanceof PermitStore permits
         ? new LinkedPermitStore(permits, timeoutNanos)
@@ -346,18 +346,18 @@ public final class StoreLink extends FaultLink implements Link {
     }
   }
 
-  /** The store as the client sees it, if it has read-write locks. */
-  private final class LinkedReadWriteStore extends LinkedPermitStore implements ReadWriteStore {
-    private final ReadWriteStore all;
+  /** The store as the client sees it, if it has read-write locks and semaphores. */
+  private final class LinkedFullStore extends LinkedPermitStore implements ReadWriteStore {
+    private final ReadWriteStore readWrite;
 
-    LinkedReadWriteStore(ReadWriteStore store, long timeoutNanos) {
-      super(store, timeoutNanos);
-      this.all = store;
+    LinkedFullStore(ReadWriteStore readWrite, PermitStore permits, long timeoutNanos) {
+      super(permits, timeoutNanos);
+      this.readWrite = readWrite;
     }
 
     @Override
     public List<StoredHolder> readers(LockKey key) throws StoreException {
-      return call(() -> all.readers(key));
+      return call(() -> readWrite.readers(key));
     }
   }
 }
