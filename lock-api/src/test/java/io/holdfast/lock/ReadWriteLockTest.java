@@ -4,6 +4,7 @@ import static io.holdfast.lock.simulation.ScriptedStore.Op.ACQUIRE_OR_QUEUE;
 import static io.holdfast.lock.simulation.ScriptedStore.Op.RELEASE;
 import static io.holdfast.lock.simulation.ScriptedStore.Op.RENEW;
 import static io.holdfast.lock.simulation.ScriptedStore.Op.TRY_ACQUIRE;
+import static io.holdfast.lock.simulation.ScriptedStore.Op.VERIFY;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -155,14 +156,129 @@ class ReadWriteLockTest extends EngineTest {
   }
 
   @Test
-  void aReaderDoesNotJoinThoseWhoReadAlready() throws Exception {
-    ReadLease first = take(read());
+  void aReadThatIsClosedInDoubtAsksTheStoreThoughOthersKeepTheGrant() throws Exception {
+    ReadLease first = takeWithin(Duration.ofMillis(10));
+    ReadLease second = takeElsewhere(read());
+    time.jumpWallClock(Duration.ofHours(1));
+    first.close();
+
+    assertThat(first.state()).isEqualTo(LeaseState.RELEASED);
+    assertThat(store.count(VERIFY)).isEqualTo(1);
+    assertThat(second.isHeld()).isTrue();
+    second.close();
+  }
+
+  @Test
+  void aReadThatIsClosedInDoubtIsLostIfTheStoreDoesNotConfirmIt() throws Exception {
+    ReadLease first = takeWithin(Duration.ofMillis(10));
+    ReadLease second = takeElsewhere(read());
+    time.jumpWallClock(Duration.ofHours(1));
+    store.failNext(VERIFY);
+
+    assertThatThrownBy(first::close).isInstanceOf(LockLostException.class);
+    assertThatThrownBy(second::close).isInstanceOf(LockLostException.class);
+    settle();
+    assertThat(server.size()).isZero();
+  }
+
+  /** An acquire that takes so long: readers may join its grant for twice that time. */
+  private ReadLease takeWithin(Duration acquire) {
+    store.delayNextAnswer(TRY_ACQUIRE, acquire);
+    return take(read());
+  }
+
+  @Test
+  void aReaderJoinsThoseWhoBeganAMomentAgo() throws Exception {
+    ReadLease first = takeWithin(Duration.ofMillis(10));
+    time.advance(Duration.ofMillis(19));
     ReadLease second = takeElsewhere(read());
 
-    assertThat(store.count(TRY_ACQUIRE)).isEqualTo(2);
+    assertThat(second.token()).isEqualTo(first.token());
+    assertThat(store.calls()).hasSize(1);
+    first.close();
+    assertThat(second.isHeld()).isTrue();
+    // Who has left may join again.
+    ReadLease third = take(read());
+    second.close();
+    assertThat(store.count(RELEASE)).isZero();
+    third.close();
+    assertThat(store.count(RELEASE)).isEqualTo(1);
+  }
+
+  @Test
+  void aReaderDoesNotJoinThoseWhoBeganLongerAgo() throws Exception {
+    ReadLease first = takeWithin(Duration.ofMillis(10));
+    time.advance(Duration.ofMillis(20));
+    ReadLease second = takeElsewhere(read());
+
     assertThat(second.token()).isGreaterThan(first.token());
+    assertThat(store.count(TRY_ACQUIRE)).isEqualTo(2);
     first.close();
     second.close();
+  }
+
+  @Test
+  void readersJoinForAsLongAsTheLastReadsTook() throws Exception {
+    ReadLease first = takeWithin(Duration.ofMillis(10));
+    time.advance(Duration.ofMillis(50));
+    ReadLease kept = takeElsewhere(read());
+    first.close(); // after 50 ms
+    // Longer than twice an acquire, and shorter than the first read.
+    time.advance(Duration.ofMillis(40));
+    ReadLease second = take(read());
+    time.advance(Duration.ofMillis(45));
+    ReadLease joined = takeElsewhere(read());
+    time.advance(Duration.ofMillis(20));
+    ReadLease later = start("later", () -> take(read())).result();
+
+    assertThat(joined.token()).isEqualTo(second.token());
+    assertThat(later.token()).isGreaterThan(second.token());
+    List.of(kept, second, joined, later).forEach(ReadLease::close);
+  }
+
+  @Test
+  void noReadJoinsForLongerThanATenthOfASecond() throws Exception {
+    ReadLease first = takeWithin(Duration.ofSeconds(1));
+    time.advance(Duration.ofMillis(99));
+    ReadLease joined = takeElsewhere(read());
+    time.advance(Duration.ofMillis(1));
+    ReadLease later = start("later", () -> take(read())).result();
+
+    assertThat(joined.token()).isEqualTo(first.token());
+    assertThat(later.token()).isGreaterThan(first.token());
+    List.of(first, joined, later).forEach(ReadLease::close);
+  }
+
+  @Test
+  void nobodyJoinsWithOtherOptionsOrALeaseThatEnds() throws Exception {
+    ReadLock fixed = read().with(LockOptions.fixed(TTL));
+    store.delayNextAnswer(TRY_ACQUIRE, Duration.ofMillis(10));
+    ReadLease first = take(fixed);
+    ReadLease second = takeElsewhere(fixed);
+    ReadLease renewed =
+        start("renewed", () -> takeWithin(Duration.ofMillis(10))).result();
+    ReadLease third = takeElsewhere(fixed);
+
+    assertThat(List.of(first, second, renewed, third))
+        .extracting(ReadLease::token)
+        .doesNotHaveDuplicates();
+    assertThat(store.count(TRY_ACQUIRE)).isEqualTo(4);
+    List.of(first, second, renewed, third).forEach(ReadLease::close);
+  }
+
+  @Test
+  void nobodyJoinsAGrantThatIsInDoubtOrLost() throws Exception {
+    ReadLease doubtful = takeWithin(Duration.ofMillis(40));
+    time.jumpWallClock(Duration.ofHours(1));
+    ReadLease second = start("second", () -> takeWithin(Duration.ofMillis(40))).result();
+    assertThat(second.token()).isGreaterThan(doubtful.token());
+    store.events().lost(store.grants("x").get(1), LeaseLoss.Reason.TAKEN);
+    ReadLease third = takeElsewhere(read());
+
+    assertThat(third.token()).isGreaterThan(second.token());
+    assertThatThrownBy(second::close).isInstanceOf(LockLostException.class);
+    third.close();
+    doubtful.close();
   }
 
   @Test

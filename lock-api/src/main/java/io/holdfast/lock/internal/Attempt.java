@@ -3,12 +3,14 @@ package io.holdfast.lock.internal;
 import io.holdfast.lock.LockClientClosedException;
 import io.holdfast.lock.LockListener.Source;
 import io.holdfast.lock.internal.event.Events;
+import io.holdfast.lock.internal.grant.ActiveGrant;
 import io.holdfast.lock.internal.log.SafeLogger;
 import io.holdfast.lock.internal.queue.Handle;
 import io.holdfast.lock.internal.queue.WaitQueue;
 import io.holdfast.lock.internal.queue.Waiter;
 import io.holdfast.lock.internal.task.Task;
 import io.holdfast.lock.internal.time.Clocks;
+import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.StoreException;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
@@ -142,15 +144,20 @@ final class Attempt<T> extends Task {
   }
 
   private Outcome<T> acquire() throws InterruptedException {
+    boolean joins = request.mode() instanceof Claim.Shared;
     while (true) {
       WaitQueue used = queue;
+      Long joinsAtNanos = joins ? parts.time().nanos() : null;
       if (used == null) {
-        used = parts.queues().use(request.key(), request.mode(), thread);
+        used = parts.queues().use(request.key(), request.mode(), thread, joinsAtNanos);
         queue = used;
       }
       // Stored before it enters: wherever this thread fails, `work` finds here what it was given.
       Waiter place = new Waiter(thread, request.options(), request.mode());
       waiter = place;
+      if (joinsAtNanos != null && isFresh(used)) {
+        place.joinAt(joinsAtNanos);
+      }
       Waiter.News news = used.enter(place, request.waitMode().waits());
       if (news == null) {
         tellWait(place);
@@ -170,6 +177,7 @@ final class Attempt<T> extends Task {
       } else if (news instanceof Waiter.Elsewhere) {
         waiter = null;
         endUse();
+        joins = false; // Else it could come to the same queue again.
       } else if (news instanceof Waiter.Acquired acquired) {
         if (take(acquired)) {
           return acquired(acquired);
@@ -181,6 +189,11 @@ final class Attempt<T> extends Task {
         }
       }
     }
+  }
+
+  private static boolean isFresh(WaitQueue used) {
+    ActiveGrant grant = used.grant();
+    return grant != null && grant.stands() && grant.isFresh();
   }
 
   private Outcome<T> acquired(Waiter.Acquired got) {

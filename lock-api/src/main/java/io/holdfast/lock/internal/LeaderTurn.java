@@ -306,7 +306,7 @@ final class LeaderTurn {
       if (handedOver) {
         active.schedule().handedOver();
       }
-      return hold(active);
+      return hold(active, asked.nanos());
     }
     if (arrival != Arrival.GONE) {
       parts.cleanup().release(granted, active.crashBound(), Duration.ZERO);
@@ -359,9 +359,9 @@ final class LeaderTurn {
   /**
    * Makes the leader the holder, and takes in what the store has said about the grant meanwhile.
    */
-  private Waiter.News hold(ActiveGrant active) {
+  private Waiter.News hold(ActiveGrant active, long askedNanos) {
     Waiter leading = Objects.requireNonNull(leader);
-    if (queue().granted(leading, active) == null) {
+    if (queue().granted(leading, active, askedNanos) == null) {
       throw new LockClientClosedException(request.key().name());
     }
     parts.keeper().keep(active);

@@ -11,11 +11,13 @@ import io.holdfast.lock.internal.queue.Handle;
 import io.holdfast.lock.internal.queue.Hold;
 import io.holdfast.lock.internal.queue.LossNotice;
 import io.holdfast.lock.internal.queue.WaitQueue;
+import io.holdfast.lock.internal.time.ClockReading;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.StoreException;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -78,6 +80,28 @@ final class Settlement implements ActiveGrant.Observer {
     }
   }
 
+  /**
+   * Asks the store about a grant in doubt that others share. If they keep it, no release tells
+   * whether it was valid until now; without an answer, it is lost to all of them.
+   */
+  private void settleDoubt(ActiveGrant grant) {
+    while (!grant.stands() && !grant.state().isOver()) {
+      ClockReading asked = parts.time().read();
+      try {
+        Optional<Duration> left =
+            StoreCalls.callUninterrupted(() -> parts.store().verify(grant.grant()));
+        if (left.isEmpty()) {
+          grant.lose(LeaseLoss.Reason.TAKEN);
+        } else {
+          boolean unused = grant.verified(asked, left.get());
+        }
+      } catch (StoreException e) {
+        log.debug("A read of lock '{}' is closed in doubt", grant.key().name(), e);
+        grant.lose(LeaseLoss.Reason.EXPIRED);
+      }
+    }
+  }
+
   /** Closes a handle that its caller never saw. */
   void giveBack(Handle handle) {
     Hold hold = handle.hold();
@@ -115,6 +139,10 @@ final class Settlement implements ActiveGrant.Observer {
     long nowNanos = 0;
     Closing closing;
     try {
+      if (queue.isOfReaders() && !handle.isClosed()) {
+        settleDoubt(hold.grant());
+        queue.noteRead(hold, parts.time().nanos());
+      }
       // First stands(), which marks a deadline that has passed, so that the queue knows of the
       // loss.
       if (hold.grant().stands() && queue.isAwaited() && hold.grant().isFresh()) {
@@ -289,7 +317,7 @@ final class Settlement implements ActiveGrant.Observer {
   }
 
   private void settle(WaitQueue queue, ActiveGrant grant) {
-    WaitQueue.Dropped dropped;
+    Handle.Dropped dropped;
     while ((dropped = queue.takeDropped(grant)) != null) {
       settleDropped(queue, dropped);
     }
@@ -318,7 +346,7 @@ final class Settlement implements ActiveGrant.Observer {
     }
   }
 
-  private void settleDropped(WaitQueue queue, WaitQueue.Dropped dropped) {
+  private void settleDropped(WaitQueue queue, Handle.Dropped dropped) {
     Hold hold = dropped.hold();
     if (dropped.leaks()) {
       hold.grant().schedule().stop();

@@ -465,6 +465,21 @@ final class LifeCycles {
       });
       passTheTtl(s);
     });
+    add(Sort.READ, "a close in doubt, of one of two who share a grant", LOSES, s -> {
+      AnyLease[] leases = new AnyLease[1];
+      s.othersHolding(() -> {
+        s.start("doubting", () -> {
+          leases[0] = s.lock().lock();
+          return null;
+        });
+        s.waits(s::keptForTheTtl);
+      });
+      s.pause();
+      s.jumpWallClock(Duration.ofHours(1));
+      if (leases[0] != null) {
+        leases[0].close();
+      }
+    });
     add(Sort.READ, "a read within a write", s -> {
       Lease write = s.one().tryLock().orElseThrow();
       try {

@@ -10,7 +10,7 @@ import io.holdfast.lock.internal.grant.ActiveGrant;
 @FunctionalInterface
 public interface HandOff {
   /** The time after which a grant is no longer handed on, so that other clients get their turn. */
-  long GRANT_NANOS_MAX = 100_000_000;
+  long GRANT_NANOS_MAX = ShareWindow.NANOS_MAX;
 
   /** No hand-off: each lease is released at the store. */
   HandOff NEVER = (hold, next, nowNanos) -> false;

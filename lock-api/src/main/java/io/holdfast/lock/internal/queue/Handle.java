@@ -13,6 +13,15 @@ import org.jspecify.annotations.Nullable;
  * a lease that the user dropped can be found.
  */
 public final class Handle {
+  /**
+   * A handle that its user dropped, and that is closed now.
+   *
+   * @param hold the handle's hold
+   * @param leaks whether this was the last handle of the grant, which ends with its TTL
+   * @param isOver whether the hold is over: the caller must call {@link WaitQueues#endUse}
+   */
+  public record Dropped(Hold hold, boolean leaks, boolean isOver) {}
+
   private final Hold hold;
 
   /** The mode that it was asked for in: a read within a write is shared. */

@@ -196,11 +196,7 @@ public final class Hold extends Task implements HeldLease {
     }
   }
 
-  /**
-   * Checks that it can be detached.
-   *
-   * @throws IllegalStateException it can't be, by this thread and now
-   */
+  /** Checks that this thread can detach it now, or throws an {@link IllegalStateException}. */
   public void requireDetachable(Handle handle, Thread thread) {
     synchronized (queue) {
       requireOpen(handle);
@@ -378,13 +374,13 @@ public final class Hold extends Task implements HeldLease {
   }
 
   /** Closes one of its handles that its user dropped; null if there is none. */
-  WaitQueue.@Nullable Dropped takeDropped() {
+  Handle.@Nullable Dropped takeDropped() {
     for (Handle handle : openHandles) {
       if (handle.isDropped()) {
         boolean last = openHandles.size() == 1;
         boolean leaves = last && queue.isShared();
         boolean isOver = leaves || (last && loss != null && untold == null);
-        WaitQueue.Dropped dropped = new WaitQueue.Dropped(this, last && !leaves, isOver);
+        Handle.Dropped dropped = new Handle.Dropped(this, last && !leaves, isOver);
         leaked = last;
         owner = last ? null : owner;
         remove(handle, null);

@@ -2,7 +2,6 @@ package io.holdfast.lock.internal.queue;
 
 import io.holdfast.lock.LockListener.Source;
 import io.holdfast.lock.LockLostException;
-import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.internal.grant.ActiveGrant;
 import io.holdfast.lock.internal.queue.Waiter.News;
 import io.holdfast.lock.spi.Claim;
@@ -39,8 +38,8 @@ public final class WaitQueue {
    *       \--> Acquired                                are closed and its loss is told
    *
    * Readers differ in two ways. When their leader is granted, all that wait get a hold of that grant
-   * with it; the last of them to close gives it back. And then the queue is spent: nobody enters it
-   * who does not own a hold of it.
+   * with it; the last of them to close gives it back. And from then on nobody waits here: a reader
+   * that comes joins them while their window is open, and else uses another queue.
    *
    * A leader without a lease, since its time is over or the store failed, calls endLeading: the next
    * waiter leads, with a claim of its own, which is the last in the store's line.
@@ -78,8 +77,8 @@ public final class WaitQueue {
    */
   private final ArrayList<Hold> open = new ArrayList<>(1);
 
-  /** Whether readers have got their grant. */
-  private volatile boolean spent;
+  /** When readers may join those who have the grant; null if it is no queue of readers. */
+  final @Nullable ShareWindow window;
 
   /** The lost holds that are still open, or whose loss is still to be told. */
   private final List<Hold> lost = new ArrayList<>(0);
@@ -98,9 +97,11 @@ public final class WaitQueue {
 
   private boolean clientClosed;
 
-  WaitQueue(LockKey key, Claim.Mode mode, Consumer<Hold> releaser) {
+  /** @param window null unless it is a queue of readers */
+  WaitQueue(LockKey key, Claim.Mode mode, @Nullable ShareWindow window, Consumer<Hold> releaser) {
     this.key = key;
     this.mode = mode;
+    this.window = window;
     this.releaser = releaser;
   }
 
@@ -137,12 +138,15 @@ public final class WaitQueue {
         throw owned.lostException();
       }
       if (waiter.mode.equals(mode)) {
-        requireEqual(owned.grant().options(), waiter.options);
+        waiter.requireEqual(owned.grant().options(), key.name());
       }
       return owned.reenter(waiter);
     }
-    if (spent || !waiter.mode.equals(mode)) {
+    if (!waiter.mode.equals(mode)) {
       return ELSEWHERE;
+    }
+    if (window != null && window.isGranted()) {
+      return join(waiter);
     }
     if (open.isEmpty() && !isLed() && waiters.isEmpty()) {
       leader = waiter;
@@ -161,13 +165,18 @@ public final class WaitQueue {
     return waiter.news;
   }
 
-  private void requireEqual(LockOptions held, LockOptions asked) {
-    if (!held.equals(asked)) {
-      throw new IllegalStateException(("This thread owns lock '%s' with other options (%s) than it"
-              + " asks for now (%s): it would wait for itself. Close the outer lease first, or ask"
-              + " with equal options")
-          .formatted(key.name(), held, asked));
+  /** Lets a reader in with those who have the grant, if it is there still and it wants the same. */
+  private News join(Waiter waiter) {
+    if (!waiter.mayJoin
+        || open.isEmpty()
+        || !open.get(0).grant().options().equals(waiter.options)) {
+      return ELSEWHERE;
     }
+    Waiter.Acquired news =
+        acquired(waiter, open.get(0).grant(), waiter.joinsAtNanos, Source.SHARED);
+    open.add(news.handle().hold());
+    waiter.news = news;
+    return news;
   }
 
   /** Removes a waiter that gives up; false if it already has news, which it must act on. */
@@ -211,15 +220,17 @@ public final class WaitQueue {
    * Makes the leader, which got a grant, the holder; of readers, all that wait. The handle also
    * becomes the waiter's news, so that it can be found even if this call fails to return it.
    *
+   * @param askedNanos the time before the request was sent
    * @return the handle; null if the client was closed meanwhile, and the grant must be given back
    */
-  public synchronized @Nullable Handle granted(Waiter waiter, ActiveGrant grant) {
+  public synchronized @Nullable Handle granted(Waiter waiter, ActiveGrant grant, long askedNanos) {
     if (clientClosed) {
       return null;
     }
-    Waiter.Acquired news = acquired(waiter, grant, Source.STORE);
-    if (mode instanceof Claim.Shared) {
+    Waiter.Acquired news = acquired(waiter, grant, grant.grantedAtNanos(), Source.STORE);
+    if (window != null) {
       share(grant);
+      window.granted(grant, askedNanos);
     } else {
       waiters.tellOverdueTaken(grant.grant().claim().holder());
     }
@@ -229,8 +240,9 @@ public final class WaitQueue {
     return news.handle();
   }
 
-  private Waiter.Acquired acquired(Waiter waiter, ActiveGrant grant, Source source) {
-    Hold hold = new Hold(this, grant, 0, waiter.thread, grant.grantedAtNanos());
+  private Waiter.Acquired acquired(
+      Waiter waiter, ActiveGrant grant, long sinceNanos, Source source) {
+    Hold hold = new Hold(this, grant, 0, waiter.thread, sinceNanos);
     return new Waiter.Acquired(hold.open(waiter.mode), source);
   }
 
@@ -239,21 +251,15 @@ public final class WaitQueue {
     List<News> news = new ArrayList<>();
     for (Waiter waiter = waiters.first(); waiter != null; waiter = waiter.next) {
       boolean equal = waiter.options.equals(grant.options());
-      news.add(equal ? acquired(waiter, grant, Source.SHARED) : ELSEWHERE);
+      news.add(equal ? acquired(waiter, grant, grant.grantedAtNanos(), Source.SHARED) : ELSEWHERE);
     }
     open.ensureCapacity(news.size() + 1); // The last call that can fail.
-    spent = true;
     for (News each : news) {
       if (each instanceof Waiter.Acquired acquired) {
         open.add(acquired.handle().hold());
       }
       waiters.tell(Objects.requireNonNull(waiters.first()), each);
     }
-  }
-
-  /** Whether readers have got their grant, so that nobody else can enter. */
-  boolean isSpent() {
-    return spent;
   }
 
   /**
@@ -270,6 +276,16 @@ public final class WaitQueue {
   }
 
   // Holds
+
+  /** Whether it is a queue of readers. */
+  public boolean isOfReaders() {
+    return window != null;
+  }
+
+  /** Notes how long a read took that is about to be closed. */
+  public synchronized void noteRead(Hold hold, long nowNanos) {
+    Objects.requireNonNull(window).closed(nowNanos - hold.sinceNanos());
+  }
 
   /** Whether a thread waits here; the answer may be outdated at once. */
   public boolean isAwaited() {
@@ -330,22 +346,16 @@ public final class WaitQueue {
     return null;
   }
 
-  /**
-   * A handle that its user dropped, and that is closed now.
-   *
-   * @param hold the handle's hold
-   * @param leaks whether this was the last handle of the grant, which ends with its TTL
-   * @param isOver whether the hold is over: the caller must call {@link WaitQueues#endUse}
-   */
-  public record Dropped(Hold hold, boolean leaks, boolean isOver) {}
-
   /** Closes one of this grant's handles that its user dropped; null if there is none. */
-  public synchronized @Nullable Dropped takeDropped(ActiveGrant grant) {
+  public synchronized Handle.@Nullable Dropped takeDropped(ActiveGrant grant) {
     bookIfLost();
     for (List<Hold> holds : List.of(open, lost)) {
       for (Hold hold : holds) {
-        Dropped dropped = hold.grant() == grant ? hold.takeDropped() : null;
+        Handle.Dropped dropped = hold.grant() == grant ? hold.takeDropped() : null;
         if (dropped != null) {
+          if (window != null && dropped.leaks()) {
+            window.close();
+          }
           return dropped;
         }
       }

@@ -5,6 +5,7 @@ import io.holdfast.lock.spi.LockKey;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
@@ -19,8 +20,46 @@ import org.jspecify.annotations.Nullable;
 public final class WaitQueues {
   private final ConcurrentHashMap<LockKey, WaitQueue> exclusive = new ConcurrentHashMap<>();
 
-  /** The queues of readers and of semaphores. */
-  private final ConcurrentHashMap<LockKey, Set<WaitQueue>> separate = new ConcurrentHashMap<>();
+  private final ConcurrentHashMap<LockKey, Separate> separate = new ConcurrentHashMap<>();
+
+  /** The queues of the readers of a name, or of a semaphore. */
+  private static final class Separate {
+    private final Set<WaitQueue> queues = ConcurrentHashMap.newKeySet();
+    private final RecentReads reads = new RecentReads();
+
+    /** Returns the queue in which a thread owns a lease. */
+    @Nullable
+    WaitQueue ownedBy(Thread thread) {
+      for (WaitQueue queue : queues) {
+        if (queue.ownedBy(thread) != null) {
+          return queue;
+        }
+      }
+      return null;
+    }
+
+    /**
+     * Returns the queue in which a thread owns a read; else one whose grant it can join, or wait
+     * for.
+     */
+    @Nullable
+    WaitQueue forReader(Thread thread, @Nullable Long joinsAtNanos) {
+      WaitQueue owned = ownedBy(thread);
+      if (owned != null) {
+        return owned;
+      }
+      WaitQueue asking = null;
+      for (WaitQueue queue : queues) {
+        ShareWindow window = Objects.requireNonNull(queue.window);
+        if (!window.isGranted()) {
+          asking = queue;
+        } else if (joinsAtNanos != null && window.isOpen(joinsAtNanos)) {
+          return queue;
+        }
+      }
+      return asking;
+    }
+  }
 
   private final Consumer<Hold> releaser;
 
@@ -33,9 +72,10 @@ public final class WaitQueues {
    * Returns the queue for a thread that wants this lock in this mode: one in which it owns it, or
    * may wait, or a new one. Keeps it until {@link #endUse}.
    *
+   * @param joinsAtNanos the time, if it may join readers who have their grant; else null
    * @throws IllegalStateException the thread owns a read, and asks for the lock for itself
    */
-  public WaitQueue use(LockKey key, Claim.Mode mode, Thread thread) {
+  public WaitQueue use(LockKey key, Claim.Mode mode, Thread thread, @Nullable Long joinsAtNanos) {
     if (mode instanceof Claim.Exclusive) {
       requireNoRead(key, thread);
       return useExclusive(key);
@@ -43,7 +83,7 @@ public final class WaitQueues {
     WaitQueue owned = mode instanceof Claim.Shared ? exclusive.get(key) : null;
     return owned != null && owned.ownedBy(thread) != null
         ? useExclusive(key)
-        : useSeparate(key, mode, thread);
+        : useSeparate(key, mode, thread, joinsAtNanos);
   }
 
   /**
@@ -52,7 +92,8 @@ public final class WaitQueues {
    * @throws IllegalStateException it does: it would wait for itself
    */
   public void requireNoRead(LockKey key, Thread thread) {
-    if (!separate.isEmpty() && ownedBy(separate.get(key), thread) != null) {
+    Separate reads = separate.isEmpty() ? null : separate.get(key);
+    if (reads != null && reads.ownedBy(thread) != null) {
       throw new IllegalStateException(
           ("This thread owns a read of lock '%s' and asks for the write lock: it would wait for"
                   + " itself. Close the read first, and look again at what was read")
@@ -62,51 +103,29 @@ public final class WaitQueues {
 
   private WaitQueue useExclusive(LockKey key) {
     return exclusive.compute(key, (k, existing) -> {
-      WaitQueue queue = existing == null ? new WaitQueue(k, Claim.EXCLUSIVE, releaser) : existing;
+      WaitQueue queue =
+          existing == null ? new WaitQueue(k, Claim.EXCLUSIVE, null, releaser) : existing;
       queue.users++;
       return queue;
     });
   }
 
-  private WaitQueue useSeparate(LockKey key, Claim.Mode mode, Thread thread) {
+  private WaitQueue useSeparate(
+      LockKey key, Claim.Mode mode, Thread thread, @Nullable Long joinsAtNanos) {
     WaitQueue[] used = new WaitQueue[1];
     separate.compute(key, (k, existing) -> {
-      WaitQueue queue = mode instanceof Claim.Shared ? ofReads(existing, thread) : null;
-      Set<WaitQueue> all = existing == null ? ConcurrentHashMap.newKeySet() : existing;
+      Separate all = existing == null ? new Separate() : existing;
+      boolean reads = mode instanceof Claim.Shared;
+      WaitQueue queue = reads ? all.forReader(thread, joinsAtNanos) : null;
       if (queue == null) {
-        queue = new WaitQueue(k, mode, releaser);
-        all.add(queue);
+        queue = new WaitQueue(k, mode, reads ? new ShareWindow(all.reads) : null, releaser);
+        all.queues.add(queue);
       }
       queue.users++;
       used[0] = queue;
       return all;
     });
     return used[0];
-  }
-
-  /** Returns the queue in which a thread owns a read; else the one whose grant it can share. */
-  private static @Nullable WaitQueue ofReads(@Nullable Set<WaitQueue> queues, Thread thread) {
-    WaitQueue owned = ownedBy(queues, thread);
-    if (owned != null || queues == null) {
-      return owned;
-    }
-    for (WaitQueue queue : queues) {
-      if (!queue.isSpent()) {
-        return queue;
-      }
-    }
-    return null;
-  }
-
-  private static @Nullable WaitQueue ownedBy(@Nullable Set<WaitQueue> queues, Thread thread) {
-    if (queues != null) {
-      for (WaitQueue queue : queues) {
-        if (queue.ownedBy(thread) != null) {
-          return queue;
-        }
-      }
-    }
-    return null;
   }
 
   /** Ends one {@link #use}, by a call or by the hold that it led to. */
@@ -119,9 +138,9 @@ public final class WaitQueues {
     }
     separate.computeIfPresent(queue.key(), (k, all) -> {
       if (--queue.users == 0) {
-        all.remove(queue);
+        all.queues.remove(queue);
       }
-      return all.isEmpty() ? null : all;
+      return all.queues.isEmpty() ? null : all;
     });
   }
 
@@ -134,17 +153,18 @@ public final class WaitQueues {
     if (queue != null && queue.ownedBy(thread) != null) {
       return queue;
     }
-    return mode instanceof Claim.Exclusive ? null : ownedBy(separate.get(key), thread);
+    Separate reads = mode instanceof Claim.Exclusive ? null : separate.get(key);
+    return reads == null ? null : reads.ownedBy(thread);
   }
 
   /** Returns the queues of this name that are in use. */
   public Collection<WaitQueue> of(LockKey key) {
     WaitQueue queue = exclusive.get(key);
-    Set<WaitQueue> others = separate.isEmpty() ? null : separate.get(key);
+    Separate others = separate.isEmpty() ? null : separate.get(key);
     if (others == null) {
       return queue == null ? List.of() : List.of(queue);
     }
-    List<WaitQueue> all = new ArrayList<>(others);
+    List<WaitQueue> all = new ArrayList<>(others.queues);
     if (queue != null) {
       all.add(queue);
     }
@@ -157,7 +177,7 @@ public final class WaitQueues {
       return exclusive.values();
     }
     List<WaitQueue> all = new ArrayList<>(exclusive.values());
-    separate.values().forEach(all::addAll);
+    separate.values().forEach(others -> all.addAll(others.queues));
     return all;
   }
 }

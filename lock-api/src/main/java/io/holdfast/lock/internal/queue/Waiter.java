@@ -64,11 +64,32 @@ public final class Waiter {
 
   boolean behindItself;
 
+  /** Whether it may join readers who have their grant; and the time at which it asks to. */
+  boolean mayJoin;
+
+  long joinsAtNanos;
+
   /** Makes a waiter that is not in the queue yet. */
   public Waiter(Thread thread, LockOptions options, Claim.Mode mode) {
     this.thread = thread;
     this.options = options;
     this.mode = mode;
+  }
+
+  /** Lets it join readers who have their grant. */
+  public void joinAt(long nowNanos) {
+    mayJoin = true;
+    joinsAtNanos = nowNanos;
+  }
+
+  /** Checks that its options are those with which its thread has the lock. */
+  void requireEqual(LockOptions held, String lockName) {
+    if (!held.equals(options)) {
+      throw new IllegalStateException(("This thread owns lock '%s' with other options (%s) than it"
+              + " asks for now (%s): it would wait for itself. Close the outer lease first, or ask"
+              + " with equal options")
+          .formatted(lockName, held, options));
+    }
   }
 
   void wake() {

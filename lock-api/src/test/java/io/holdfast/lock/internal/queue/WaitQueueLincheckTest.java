@@ -25,7 +25,7 @@ class WaitQueueLincheckTest {
   /** Threads that use the queue as the client does, with a store that grants at once. */
   public static class Sections {
     private static final LockOptions OPTIONS = LockOptions.defaults();
-    final WaitQueue queue = new WaitQueue(LincheckSetup.KEY, Claim.EXCLUSIVE, hold -> {});
+    final WaitQueue queue = new WaitQueue(LincheckSetup.KEY, Claim.EXCLUSIVE, null, hold -> {});
     private int count;
     private long lastToken;
     boolean granted;
@@ -85,7 +85,7 @@ class WaitQueueLincheckTest {
         throw new AssertionError("Two threads ask the store, or one asks while another holds");
       }
       granted = true;
-      return queue.granted(waiter, grant(++grants));
+      return queue.granted(waiter, grant(++grants), 0);
     }
 
     private int work(Handle handle) {

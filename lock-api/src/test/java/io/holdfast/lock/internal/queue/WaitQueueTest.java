@@ -19,7 +19,8 @@ import org.junit.jupiter.api.Test;
 class WaitQueueTest {
   private static final LockOptions OPTIONS = LockOptions.defaults();
 
-  private final WaitQueue queue = new WaitQueue(LincheckSetup.KEY, Claim.EXCLUSIVE, hold -> {});
+  private final WaitQueue queue =
+      new WaitQueue(LincheckSetup.KEY, Claim.EXCLUSIVE, null, hold -> {});
   private final Waiter first = waiter();
   private final Waiter second = waiter();
   private final Waiter third = waiter();
@@ -64,7 +65,7 @@ class WaitQueueTest {
   @Test
   void anEndThatIsToldAfterAGrantLeavesTheHolder() {
     enterAll();
-    Handle handle = queue.granted(first, grant());
+    Handle handle = queue.granted(first, grant(), 0);
 
     queue.endLeading(first, null, false);
 
@@ -76,7 +77,7 @@ class WaitQueueTest {
   @Test
   void aLeaderFindsWhatItWasGrantedAsItsNews() {
     enterAll();
-    Handle handle = queue.granted(first, grant());
+    Handle handle = queue.granted(first, grant(), 0);
 
     assertThat(first.news()).isEqualTo(new Waiter.Acquired(handle, LockListener.Source.STORE));
   }
@@ -86,7 +87,7 @@ class WaitQueueTest {
   void theReleaseIsReservedForTheThreadThatClosedTheLastHandle() {
     enterAll();
     ActiveGrant grant = grant();
-    Handle handle = Objects.requireNonNull(queue.granted(first, grant));
+    Handle handle = Objects.requireNonNull(queue.granted(first, grant, 0));
     Closing closing = handle.hold().close(handle, Thread.currentThread(), HandOff.NEVER, 0);
     assertThat(closing).isEqualTo(Closing.TO_BE_RELEASED);
 

@@ -424,6 +424,25 @@ public abstract class ReadWriteRules extends RuleTest {
         .isBetween(2L * rounds, 2L * rounds + rounds / 4);
   }
 
+  @Rule("L-14.17")
+  @Requires({Capability.READ_WRITE, Capability.FAULTS})
+  @Test
+  void aReadThatJoinsAGrantIsNoRequest() {
+    Link link = link();
+    DistributedReadWriteLock lock =
+        ((ReadWriteClient) client(link)).readWrite(freshName(), lasting());
+    // The slower the acquire, the longer others may join.
+    link.delay(Link.Direction.REPLIES, timing().storeTimeout().dividedBy(10));
+    eventually("a read joins another's grant, without a request", LONG, () -> {
+      try (ReadLease first = take(lock.read())) {
+        long before = link.requests();
+        try (ReadLease second = onAnotherThread(() -> take(lock.read()))) {
+          return link.requests() == before && second.token() == first.token();
+        }
+      }
+    });
+  }
+
   @Rule("L-14.18")
   @Requires(Capability.READ_WRITE)
   @Test

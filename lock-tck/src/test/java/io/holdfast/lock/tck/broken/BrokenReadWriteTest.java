@@ -91,7 +91,8 @@ class BrokenReadWriteTest {
   void aWriteThatIgnoresReadersIsCaught() {
     assertCaught(
         "L-14.2 anyNumberReadsWhileNobodyWrites", "a write while others read", store(twoLocks()));
-    assertCaught("L-14.2 nobodyIsInsideBesideAWriter", "beside a", store(twoLocks()));
+    assertCaught(
+        "L-14.2 nobodyIsInsideBesideAWriter", "Failed on another thread", store(twoLocks()));
   }
 
   @Test
@@ -401,6 +402,17 @@ class BrokenReadWriteTest {
           List<StoredHolder> unused = readers(real, claim.key());
           return real.tryAcquire(claim);
         })));
+  }
+
+  @Test
+  void aReaderWhoNeverJoinsIsCaught() {
+    assertCaught(
+        "L-14.17 aReadThatJoinsAGrantIsNoRequest",
+        "a read joins another's grant",
+        client(
+            "readWrite",
+            (real, arguments, call) -> ((DistributedReadWriteLock) call.proceed(arguments))
+                .with(LockOptions.fixed(Duration.ofMinutes(5)))));
   }
 
   @Test
