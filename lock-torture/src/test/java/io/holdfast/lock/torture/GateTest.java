@@ -46,17 +46,17 @@ class GateTest {
       new Report("lock-tck", "tck.memory.InMemoryConformanceTest"),
       EnumSet.complementOf(EnumSet.of(TAP, FAULTS, GUARDED_WRITES, SEMAPHORES, READ_WRITE)),
       new Report("lock-jdbc", "jdbc.H2ConformanceTest"),
-      Set.of(SEMAPHORES, FAULTS, SERVER_PAUSE, SERVER_RESTART, DURABLE),
+      Set.of(SEMAPHORES, READ_WRITE, FAULTS, SERVER_PAUSE, SERVER_RESTART, DURABLE),
       new Report("lock-jdbc", "jdbc.PostgresConformanceTest"),
-      Set.of(SEMAPHORES),
+      Set.of(SEMAPHORES, READ_WRITE),
       new Report("lock-jdbc", "jdbc.MySqlConformanceTest"),
-      Set.of(SEMAPHORES),
+      Set.of(SEMAPHORES, READ_WRITE),
       new Report("lock-redis", "redis.RedisConformanceTest"),
-      Set.of(CALLER_TRANSACTIONS),
+      Set.of(CALLER_TRANSACTIONS, READ_WRITE),
       new Report("lock-zookeeper", "zookeeper.ZooKeeperConformanceTest"),
-      Set.of(SEMAPHORES, CALLER_TRANSACTIONS),
+      Set.of(SEMAPHORES, READ_WRITE, CALLER_TRANSACTIONS),
       new Report("lock-consul", "consul.ConsulConformanceTest"),
-      Set.of(SEMAPHORES, CALLER_TRANSACTIONS));
+      Set.of(SEMAPHORES, READ_WRITE, CALLER_TRANSACTIONS));
 
   /** The report of a test class, by its module and its name within our package. */
   private record Report(String module, String test) {
