@@ -6,6 +6,9 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import com.zaxxer.hikari.HikariDataSource;
 import io.holdfast.lock.DistributedLock;
 import io.holdfast.lock.DistributedSemaphore;
+import io.holdfast.lock.ReadWriteClient;
+import io.holdfast.lock.ReadLease;
+import io.holdfast.lock.DistributedReadWriteLock;
 import io.holdfast.lock.HeldLock;
 import io.holdfast.lock.InMemoryLocks;
 import io.holdfast.lock.JointLease;
@@ -225,6 +228,35 @@ class SamplesTest {
     }
     // end::several-names[]
     assertThat(both.holders()).isEmpty();
+  }
+
+  @Test
+  void readWrite() throws Exception {
+    try (ReadWriteClient zooKeeperLocks = InMemoryLocks.builder().build()) {
+      // tag::read-write[]
+      DistributedReadWriteLock prices = zooKeeperLocks.readWrite("prices");
+      try (ReadLease lease = prices.read().lock()) { // others may read at the same time
+        cache(load(), lease.token()); // a cache refuses what is older than the last write it was told of
+      }
+      try (Lease lease = prices.write().lock()) { // nobody else reads or writes
+        ship(1, lease.token());
+      }
+      // end::read-write[]
+      assertThat(prices.write().inspect()).isEmpty();
+    }
+    assertThat(cachedToken).isPositive();
+    assertThat(shipped).hasSize(1);
+  }
+
+  private long cachedToken;
+
+  private void cache(String prices, long token) {
+    assertThat(prices).isEqualTo("prices");
+    cachedToken = token;
+  }
+
+  private static String load() {
+    return "prices";
   }
 
   @Test

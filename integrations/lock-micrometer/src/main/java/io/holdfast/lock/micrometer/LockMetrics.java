@@ -21,7 +21,8 @@ import org.jspecify.annotations.Nullable;
  *   <li>{@code holdfast.lock.acquire}: a timer of all calls that want a lock, from the call to its
  *       {@code outcome} ({@code acquired}, {@code taken}, {@code interrupted}, {@code closed},
  *       {@code refused} for misuse, or {@code failed}). Its {@code source} says where a lease came
- *       from: {@code store}, {@code local_hand_off}, {@code reentrant}; or {@code none}.
+ *       from: {@code store}, {@code shared}, {@code local_hand_off}, {@code reentrant}; or
+ *       {@code none}.
  *   <li>{@code holdfast.lock.hold}: a timer of all leases that are over, from the acquisition to
  *       the {@code outcome}: {@code released}, {@code unconfirmed} (closed, but the store did not
  *       answer) or {@code lost}. Nested acquisitions are not counted.
