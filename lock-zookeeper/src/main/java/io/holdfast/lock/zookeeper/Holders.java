@@ -52,6 +52,53 @@ final class Holders {
     return search.held.stream().findFirst().map(StoredLock::holder);
   }
 
+  /** Returns the readers whose turn has come; none while a mark keeps them waiting. */
+  List<StoredHolder> readers(LockKey key) throws StoreException {
+    Deadline deadline = wire.deadline();
+    ZooKeeper zk = wire.handle();
+    String parent = Names.path(root, key);
+    Answer<List<String>> listed = wire.untilAnswered(() -> Wire.listNewest(zk, parent), deadline);
+    if (listed.isAbsent()) {
+      return List.of();
+    }
+    Line line = Line.of(parent, listed.get());
+    Line.Place head = line.head();
+    if (head == null || !head.shared() || isMarked(zk, parent, line, deadline)) {
+      return List.of();
+    }
+    List<StoredHolder> readers = new ArrayList<>();
+    for (Wire.Reading reading : readInside(zk, parent, line)) {
+      Answer<Wire.Node> read = wire.untilRead(reading, deadline);
+      // One that is absent has left meanwhile.
+      if (!read.isAbsent()) {
+        readers.add(holder(read.get()));
+      }
+    }
+    return readers;
+  }
+
+  private boolean isMarked(ZooKeeper zk, String parent, Line line, Deadline deadline)
+      throws StoreException {
+    if (line.marks().isEmpty()) {
+      return false;
+    }
+    List<Wire.Reading> readings = Marks.read(zk, parent, line.marks());
+    long nowMillis = marks.writeClock(zk, deadline);
+    return Marks.last(marks.await(readings, deadline), nowMillis) != null;
+  }
+
+  /** Begins to read the nodes whose turn has come. */
+  static List<Wire.Reading> readInside(ZooKeeper zk, String parent, Line line) {
+    return line.inside().stream()
+        .map(place -> Wire.beginRead(zk, parent + "/" + place.name()))
+        .toList();
+  }
+
+  private static StoredHolder holder(Wire.Node node) {
+    return new StoredHolder(
+        node.stat().getCzxid(), node.data().holder(), node.since(), node.data().duration(), false);
+  }
+
   List<StoredLock> list(LockKind kind, String namePrefix, int limit) throws StoreException {
     Deadline deadline = wire.deadline();
     ZooKeeper zk = wire.handle();
@@ -183,9 +230,9 @@ final class Holders {
       for (Taken one : taken) {
         StoredHolder holder = held.size() < limit ? holder(one, nowMillis) : null;
         if (holder != null) {
-          int places = one.line().places().size();
+          int inside = holder.released() ? 0 : one.line().inside().size();
           held.add(new StoredLock(
-              one.key(), holder, OptionalInt.of(holder.released() ? places : places - 1)));
+              one.key(), holder, OptionalInt.of(one.line().places().size() - inside)));
         }
       }
     }
@@ -214,10 +261,7 @@ final class Holders {
         open.add(taken.key());
         return null;
       }
-      Wire.Node node = head.get();
-      NodeData data = node.data();
-      return new StoredHolder(
-          node.stat().getCzxid(), data.holder(), node.since(), data.duration(), false);
+      return Holders.holder(head.get());
     }
   }
 

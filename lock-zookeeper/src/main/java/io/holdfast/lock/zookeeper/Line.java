@@ -11,13 +11,15 @@ import org.jspecify.annotations.Nullable;
 /**
  * The line of a lock, as one listing of its node shows it.
  *
- * @param places the places in the order of their turns; the first has the lock, or takes it next,
- *     once no mark counts
+ * @param places the places in the order of their turns
  * @param marks the names of nodes that keep the lock taken for a minimum hold
  */
 record Line(List<Place> places, List<String> marks) {
   /** The end of a sequential node's name. Before it is what made the node, of whatever version. */
   private static final Pattern SEQUENCE = Pattern.compile("[-\\d]\\d{9}$");
+
+  /** The name of a reader's node. */
+  private static final Pattern READER = Pattern.compile("[0-9a-f]{32}s\\d{10}");
 
   /**
    * The greatest sequence number that is accepted. ZooKeeper counts to 2^31 - 1 and then repeats
@@ -26,8 +28,12 @@ record Line(List<Place> places, List<String> marks) {
    */
   static final int SEQUENCE_MAX = Integer.MAX_VALUE - 1_000_000;
 
-  /** A node in the line. One of a later version has its place in the order, and blocks. */
-  record Place(String name, int sequence) {}
+  /**
+   * A node in the line. One of a later version has its place in the order, and blocks.
+   *
+   * @param shared whether it is a reader's
+   */
+  record Place(String name, int sequence, boolean shared) {}
 
   /**
    * Reads a listing.
@@ -60,7 +66,7 @@ record Line(List<Place> places, List<String> marks) {
     }
     long number = Long.parseLong(sequence.group());
     if (number >= 0 && number <= SEQUENCE_MAX) {
-      return new Place(child, (int) number);
+      return new Place(child, (int) number, READER.matcher(child).matches());
     }
     throw StoreException.refused(
         ("ZooKeeper's sequence numbers under %s are used up (%s). Delete that node when nobody uses"
@@ -77,5 +83,34 @@ record Line(List<Place> places, List<String> marks) {
   @Nullable
   Place head() {
     return places.isEmpty() ? null : places.get(0);
+  }
+
+  /**
+   * Returns the last place before this index that has to go before the turn of one there: of a
+   * reader, only a writer's; null: its turn has come, once no mark counts.
+   *
+   * @param shared whether the one there is a reader
+   */
+  @Nullable
+  Place blocker(int index, boolean shared) {
+    for (int i = index - 1; i >= 0; i--) {
+      Place before = places.get(i);
+      if (!shared || !before.shared()) {
+        return before;
+      }
+    }
+    return null;
+  }
+
+  /**
+   * Returns the places whose turn has come: they have the lock, or take it next, once no mark
+   * counts. That is the first, and if it is a reader's, all up to the first writer's.
+   */
+  List<Place> inside() {
+    int readers = 0;
+    while (readers < places.size() && places.get(readers).shared()) {
+      readers++;
+    }
+    return places.subList(0, Math.min(Math.max(1, readers), places.size()));
   }
 }

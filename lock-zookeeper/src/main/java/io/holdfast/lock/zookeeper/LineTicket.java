@@ -20,12 +20,13 @@ import org.apache.zookeeper.data.Stat;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The ticket of a node in the line. While another node is before its own, it watches that one only.
+ * The ticket of a node in the line. While another node before its own has to go first, it watches
+ * the last such one only: a writer the node before its own, a reader the last writer's.
  *
  * <p>When that node is gone, the line is listed at once, from the event thread, and the listing
- * wakes the waiting thread. New nodes sort behind ours; so once a listing shows none before it,
- * only the life of our session is in question. If that is not certain for a while, a write is sent
- * along, by which a majority confirms the node and the session.
+ * wakes the waiting thread. New nodes sort behind ours; so once a listing shows none that has to go
+ * first, only the life of our session is in question. If that is not certain for a while, a write
+ * is sent along, by which a majority confirms the node and the session.
  */
 final class LineTicket implements Ticket, Watcher {
   /**
@@ -54,13 +55,13 @@ final class LineTicket implements Ticket, Watcher {
   private volatile @Nullable String holder;
 
   /**
-   * The node before ours, and the first of all.
+   * The node that ours waits for, and the first of all.
    *
    * @param head the path of the first node
    */
   private record Watched(ZooKeeper zk, String path, String head) {}
 
-  /** The listing of the line after the node before ours had gone. */
+  /** The listing of the line after the node that ours waited for had gone. */
   private record Listing(ZooKeeper zk, Answer<List<String>> listed) {}
 
   LineTicket(ZooKeeperStore store, OwnNode node, Runnable wakeUp) {
@@ -91,7 +92,7 @@ final class LineTicket implements Ticket, Watcher {
     }
   }
 
-  /** Lists the line after the end of the node before ours, and then wakes the waiting thread. */
+  /** Lists the line after the end of the watched node, and then wakes the waiting thread. */
   private void listAfterItsEnd(ZooKeeper zk) {
     CompletableFuture<Answer<List<String>>> listing = Wire.list(zk, node.parent);
     CompletableFuture<?> last = listing;
@@ -140,8 +141,8 @@ final class LineTicket implements Ticket, Watcher {
     var unused = Wire.sync(zk, node.parent);
     CompletableFuture<Answer<Stat>> finding = Wire.stat(zk, node.path());
     Watched before = watched.get();
-    // Whether the node before ours still exists, and the first one: watchAndRead sets holder to
-    // null if that is gone. A listing would be as long as the line.
+    // Whether the watched node still exists, and the first one: watchAndRead sets holder to null if
+    // that is gone. A listing would be as long as the line.
     boolean stillThere = before != null
         && before.zk() == zk
         && store.wire.await(watchAndRead(before), deadline).isOk()
@@ -169,7 +170,7 @@ final class LineTicket implements Ticket, Watcher {
         store.wire.untilAnswered(() -> Wire.list(zk, node.parent), deadline).get());
   }
 
-  /** Watches the node before ours, and reads the holder from the first one. */
+  /** Watches a node, and reads the holder from the first one. */
   private CompletableFuture<Answer<Wire.Node>> watchAndRead(Watched next) {
     CompletableFuture<Answer<Wire.Node>> watching = Wire.read(next.zk(), next.path(), this);
     CompletableFuture<Answer<Wire.Node>> reading =
@@ -195,7 +196,7 @@ final class LineTicket implements Ticket, Watcher {
   }
 
   /**
-   * Takes the lock if it is our turn, else watches the node before ours.
+   * Takes the lock if it is our turn, else watches the node that has to go first.
    *
    * @param trusted for how long the session is certain to live
    * @param deadline that of the engine's call
@@ -207,7 +208,9 @@ final class LineTicket implements Ticket, Watcher {
       int index = line.indexOf(node.name());
       if (index < 0) {
         throw StoreException.unanswered("The listing lacks our own node " + node.path(), null);
-      } else if (index == 0) {
+      }
+      Line.Place blocker = line.blocker(index, Names.isShared(node.claim));
+      if (blocker == null) {
         Duration rest = store.marks.clearOrRest(zk, node, line.marks(), deadline);
         if (rest == null) {
           return endAsGone();
@@ -216,7 +219,7 @@ final class LineTicket implements Ticket, Watcher {
         return rest.isZero()
             ? take(zk, trusted, deadline)
             : new Waiting(Collections.min(List.of(rest, recheckAfter())));
-      } else if (watch(zk, line, index, deadline)) {
+      } else if (watch(zk, line, blocker, deadline)) {
         return new Waiting(recheckAfter());
       } else if (listings == LISTINGS_MAX) {
         return new Waiting(POLL_AGAIN_AFTER);
@@ -227,7 +230,7 @@ final class LineTicket implements Ticket, Watcher {
 
   /**
    * Takes the lock if the session is certain to live long enough, else once a write confirmed that.
-   * The write confirms the listing too: the nodes before ours had gone, and ours exists.
+   * The write confirms the listing too: the nodes that ours waited for had gone, and ours exists.
    */
   private Status take(ZooKeeper zk, SessionTrust.Lifetime trusted, Deadline deadline)
       throws StoreException {
@@ -253,12 +256,12 @@ final class LineTicket implements Ticket, Watcher {
     }
   }
 
-  /** Watches the node before ours; false if it has just gone. */
-  private boolean watch(ZooKeeper zk, Line line, int index, Deadline deadline)
+  /** Watches the node that ours waits for; false if it has just gone. */
+  private boolean watch(ZooKeeper zk, Line line, Line.Place blocker, Deadline deadline)
       throws StoreException {
     Watched next = new Watched(
         zk,
-        node.parent + "/" + line.places().get(index - 1).name(),
+        node.parent + "/" + blocker.name(),
         node.parent + "/" + line.places().get(0).name());
     // Set before the request is sent: the event may come before the answer is handled.
     watched.set(next);

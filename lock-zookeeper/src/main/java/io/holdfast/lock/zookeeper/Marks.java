@@ -91,10 +91,10 @@ final class Marks {
   }
 
   /**
-   * Returns how long the marks still keep the first in the line waiting; deletes them, and returns
-   * zero, if the time of all is over.
+   * Returns how long the marks still keep those waiting whose turn has come; deletes them, and
+   * returns zero, if the time of all is over.
    *
-   * @param node the first in the line
+   * @param node one whose turn has come
    * @return that time; null if the node is gone, and the time of all marks is over
    */
   @Nullable

@@ -1,5 +1,6 @@
 package io.holdfast.lock.zookeeper;
 
+import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.LockKind;
 import java.net.URLDecoder;
@@ -60,9 +61,14 @@ final class Names {
     }
   }
 
+  /** Whether a claim's node is a reader's. */
+  static boolean isShared(Claim claim) {
+    return claim.mode() instanceof Claim.Shared;
+  }
+
   /** Returns the name of an attempt's node, to which ZooKeeper appends the sequence number. */
-  static String ofOwner(String ownerId) {
-    return ownerId + "-";
+  static String ofAttempt(Claim claim) {
+    return claim.ownerId() + (isShared(claim) ? "s" : "-");
   }
 
   /** Returns the name of the mark that a grant with a minimum hold leaves. */

@@ -197,7 +197,7 @@ final class OwnNodes {
         if (answer.isAbsent()) {
           noteGone(node);
         } else if (answer.isOk()) {
-          List<String> names = ofOwner(answer, node.claim);
+          List<String> names = ofAttempt(answer, node.claim);
           if (names.isEmpty()) {
             noteGone(node);
           }
@@ -221,9 +221,9 @@ final class OwnNodes {
     }
   }
 
-  /** Returns the names in a listing that have a claim's owner id. */
-  static List<String> ofOwner(Answer<List<String>> listed, Claim claim) {
-    String prefix = Names.ofOwner(claim.ownerId());
+  /** Returns the names in a listing that are of nodes of a claim's attempt. */
+  static List<String> ofAttempt(Answer<List<String>> listed, Claim claim) {
+    String prefix = Names.ofAttempt(claim);
     List<String> names = listed.value();
     return names == null
         ? List.of()

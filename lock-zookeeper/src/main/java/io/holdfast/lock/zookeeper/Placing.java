@@ -101,7 +101,7 @@ final class Placing {
   /** Deletes duplicates that earlier requests of this attempt created. */
   private void deleteTwins(ZooKeeper zk, OwnNode node, Deadline deadline) throws StoreException {
     Answer<List<String>> listed = wire.untilAnswered(() -> Wire.list(zk, node.parent), deadline);
-    for (String name : OwnNodes.ofOwner(listed, node.claim)) {
+    for (String name : OwnNodes.ofAttempt(listed, node.claim)) {
       if (!name.equals(node.name())) {
         boolean unused = wire.deleteIfThere(node.parent + "/" + name, deadline);
       }
@@ -120,7 +120,7 @@ final class Placing {
     // The timeout is zero if this handle was never connected.
     NodeData data = new NodeData(Duration.ofMillis(zk.getSessionTimeout()), null, claim.holder());
     CompletableFuture<Answer<Wire.Made>> making = Wire.send(answer -> zk.create(
-        node.parent + "/" + Names.ofOwner(claim.ownerId()),
+        node.parent + "/" + Names.ofAttempt(claim),
         data.bytes(),
         acl,
         CreateMode.EPHEMERAL_SEQUENTIAL,

@@ -3,8 +3,8 @@ package io.holdfast.lock.zookeeper;
 import java.util.concurrent.atomic.AtomicIntegerArray;
 
 /**
- * The names that this client last saw taken; approximate, since of names that share a slot only the
- * last one counts. An attempt for such a name reads before it writes.
+ * The names that attempts of one mode last saw taken; approximate, since of names that share a slot
+ * only the last one counts. An attempt for such a name reads before it writes.
  *
  * <p>Threads: any.
  */

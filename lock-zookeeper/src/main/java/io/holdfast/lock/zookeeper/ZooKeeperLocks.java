@@ -1,7 +1,7 @@
 package io.holdfast.lock.zookeeper;
 
-import io.holdfast.lock.LockClientBuilder;
-import io.holdfast.lock.spi.LockStore;
+import io.holdfast.lock.ReadWriteClientBuilder;
+import io.holdfast.lock.spi.ReadWriteStore;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoreSettings;
 import java.util.List;
@@ -12,7 +12,7 @@ import org.apache.zookeeper.data.ACL;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Locks in ZooKeeper, through your Curator framework and in its session.
+ * Locks and read-write locks in ZooKeeper, through your Curator framework and in its session.
  *
  * <pre>{@code
  * try (LockClient locks = ZooKeeperLocks.builder(curatorFramework).build()) {
@@ -43,7 +43,7 @@ public final class ZooKeeperLocks {
   }
 
   /** Builds clients on ZooKeeper. */
-  public static final class Builder extends LockClientBuilder<Builder> {
+  public static final class Builder extends ReadWriteClientBuilder<Builder> {
     private final CuratorFramework framework;
     private String path = DEFAULT_PATH;
     private @Nullable List<ACL> acl;
@@ -86,7 +86,7 @@ public final class ZooKeeperLocks {
     }
 
     @Override
-    protected LockStore openStore(StoreSettings settings) throws StoreException {
+    protected ReadWriteStore openStore(StoreSettings settings) throws StoreException {
       return ZooKeeperStore.open(framework, path, acl, settings);
     }
   }

@@ -7,7 +7,7 @@ import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.LockKind;
-import io.holdfast.lock.spi.LockStore;
+import io.holdfast.lock.spi.ReadWriteStore;
 import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.Renewal;
 import io.holdfast.lock.spi.StoreException;
@@ -36,9 +36,10 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The lock protocol on ZooKeeper: each lock is a container node, with one ephemeral sequential node
- * for each attempt; the lowest of them has the lock, or takes it next, once no mark counts.
+ * for each attempt; the lowest of them has the lock, or takes it next, once no mark counts. If that
+ * is a reader's, so do all readers up to the first writer.
  */
-final class ZooKeeperStore implements LockStore {
+final class ZooKeeperStore implements ReadWriteStore {
   final Wire wire;
   final SessionTrust trust;
   final OwnNodes nodes;
@@ -55,7 +56,12 @@ final class ZooKeeperStore implements LockStore {
   private final Background background;
   private final Placing placing;
   private final Holders holders;
+
+  /** The names that writers saw taken. */
   private final SeenTaken seenTaken = new SeenTaken();
+
+  /** The names that readers saw taken: by writers. */
+  private final SeenTaken seenTakenByWriters = new SeenTaken();
 
   private ZooKeeperStore(
       CuratorFramework framework,
@@ -140,7 +146,9 @@ final class ZooKeeperStore implements LockStore {
   public Optional<Grant> tryAcquire(Claim claim) throws StoreException {
     Deadline deadline = wire.deadline();
     String parent = Names.path(root, claim.key());
-    if (seenTaken.contains(parent) && isTaken(parent, deadline)) {
+    boolean shared = Names.isShared(claim);
+    SeenTaken seen = shared ? seenTakenByWriters : seenTaken;
+    if (seen.contains(parent) && isTaken(parent, shared, deadline)) {
       return Optional.empty();
     }
     Placing.Placed placed = placing.place(claim, parent, deadline);
@@ -148,7 +156,7 @@ final class ZooKeeperStore implements LockStore {
     try {
       Optional<Grant> grant = Optional.empty();
       Line line = placed.line();
-      if (line.indexOf(node.name()) == 0) {
+      if (line.blocker(line.indexOf(node.name()), shared) == null) {
         Duration rest = marks.clearOrRest(placed.zk(), node, line.marks(), deadline);
         if (rest == null) {
           throw StoreException.unanswered("Our node vanished as the lock was acquired", null);
@@ -156,7 +164,7 @@ final class ZooKeeperStore implements LockStore {
           grant = Optional.of(grant(placed.zk(), node, placed.trusted(), deadline));
         }
       }
-      seenTaken.note(parent, grant.isEmpty());
+      seen.note(parent, grant.isEmpty());
       return grant;
     } finally {
       if (node.grantIfAny() == null) {
@@ -167,15 +175,19 @@ final class ZooKeeperStore implements LockStore {
   }
 
   /**
-   * Whether the line has a node, according to a server that has caught up with the leader. Writes
-   * nothing.
+   * Whether the line has a node, or a writer's if a reader asks, according to a server that has
+   * caught up with the leader. Writes nothing.
    */
-  private boolean isTaken(String parent, Deadline deadline) throws StoreException {
+  private boolean isTaken(String parent, boolean shared, Deadline deadline) throws StoreException {
     ZooKeeper zk = wire.handle();
     Answer<List<String>> listed = wire.untilAnswered(() -> Wire.listNewest(zk, parent), deadline);
     // Marks alone do not count: whether their time is over, only the leader's clock tells, and only
     // a write shows it.
-    return listed.isOk() && Line.of(parent, listed.get()).head() != null;
+    if (!listed.isOk()) {
+      return false;
+    }
+    Line line = Line.of(parent, listed.get());
+    return line.blocker(line.places().size(), shared) != null;
   }
 
   @Override
@@ -203,7 +215,7 @@ final class ZooKeeperStore implements LockStore {
   }
 
   /**
-   * Makes a grant of the node that is first in the line.
+   * Makes a grant of a node whose turn has come.
    *
    * @param trusted for how long the session is certain to live
    * @param deadline that of the engine's call, from which the grant's time counts
@@ -295,7 +307,7 @@ final class ZooKeeperStore implements LockStore {
     if (!listed.isAbsent()) {
       listed.requireOk();
     }
-    for (String name : OwnNodes.ofOwner(listed, claim)) {
+    for (String name : OwnNodes.ofAttempt(listed, claim)) {
       boolean unused = wire.deleteIfThere(parent + "/" + name, deadline);
     }
     if (node != null) {
@@ -372,6 +384,11 @@ final class ZooKeeperStore implements LockStore {
   }
 
   @Override
+  public List<StoredHolder> readers(LockKey key) throws StoreException {
+    return holders.readers(key);
+  }
+
+  @Override
   public boolean forceRelease(LockKey key, long number) throws StoreException {
     String parent = Names.path(root, key);
     Deadline deadline = wire.deadline();
@@ -385,15 +402,16 @@ final class ZooKeeperStore implements LockStore {
     if (line.marks().contains(mark)) {
       return wire.deleteIfThere(parent + "/" + mark, deadline);
     }
-    Line.Place head = line.head();
-    if (head == null || !line.marks().isEmpty()) {
+    if (!line.marks().isEmpty()) {
       return false;
     }
-    String path = parent + "/" + head.name();
-    Answer<Wire.Node> read = wire.untilRead(Wire.beginRead(zk, path), deadline);
-    return !read.isAbsent()
-        && read.get().stat().getCzxid() == number
-        && wire.deleteIfThere(path, deadline);
+    for (Wire.Reading reading : Holders.readInside(zk, parent, line)) {
+      Answer<Wire.Node> read = wire.untilRead(reading, deadline);
+      if (!read.isAbsent() && read.get().stat().getCzxid() == number) {
+        return wire.deleteIfThere(reading.path(), deadline);
+      }
+    }
+    return false;
   }
 
   @Override

@@ -19,8 +19,8 @@ import org.apache.curator.framework.CuratorFramework;
 /** Three servers in containers, for the kit. */
 final class EnsembleFixture extends ZooKeeperAccess implements Fixture {
   /** The part of the kit that each build runs on an ensemble; the rest takes more time. */
-  static final Set<Capability> BRIEF =
-      EnumSet.of(Capability.TAP, Capability.GUARDED_WRITES, Capability.LEFTOVERS);
+  static final Set<Capability> BRIEF = EnumSet.of(
+      Capability.TAP, Capability.GUARDED_WRITES, Capability.LEFTOVERS, Capability.READ_WRITE);
 
   static final Set<Capability> ALL = EnumSet.complementOf(EnumSet.of(
       Capability.CALLER_TRANSACTIONS,
@@ -56,7 +56,7 @@ final class EnsembleFixture extends ZooKeeperAccess implements Fixture {
   public String whyNot(Capability missing) {
     return switch (missing) {
       case CALLER_TRANSACTIONS -> "ZooKeeper has no transaction that stays open";
-      case SEMAPHORES, READ_WRITE -> "ZooKeeper has mutexes only, so far";
+      case SEMAPHORES -> "ZooKeeper has no semaphores so far";
       case SERVER_PAUSE, SERVER_RESTART, DURABLE ->
         "an ensemble outlives a server: EnsembleTest shows how";
       default -> "shown on one server, and on three by EnsembleFaultsSoakTest";

@@ -200,7 +200,7 @@ class StoreTest extends ServerTest {
     String left = its.create()
         .creatingParentContainersIfNeeded()
         .withMode(CreateMode.EPHEMERAL_SEQUENTIAL)
-        .forPath(Stores.path(name) + "/" + Names.ofOwner(claim.ownerId()));
+        .forPath(Stores.path(name) + "/" + Names.ofAttempt(claim));
     long leftNumber = its.checkExists().forPath(left).getCzxid();
     ZooKeeper earlier = changeSession(its);
     assertThat(children(name)).as("what the earlier session left").hasSize(1);
@@ -555,8 +555,7 @@ class StoreTest extends ServerTest {
     OwnNode node = store.nodes.enter(claim, parent);
     Stat stat = new Stat();
     stat.setEphemeralOwner(zk.getSessionId());
-    node.noteMade(
-        new Wire.Made(zk, parent + "/" + Names.ofOwner(claim.ownerId()) + "0000000000", stat));
+    node.noteMade(new Wire.Made(zk, parent + "/" + Names.ofAttempt(claim) + "0000000000", stat));
     return node;
   }
 

@@ -112,6 +112,13 @@ final class Stores {
     return Claims.claim(Claims.key(name), ttl, minHold);
   }
 
+  /** Makes the claim of a reader. */
+  static Claim readClaim(String name) {
+    Claim claim = claim(name);
+    return new Claim(
+        claim.key(), Claim.SHARED, claim.ownerId(), claim.ttl(), claim.minHold(), claim.holder());
+  }
+
   static Grant take(LockStore store, Claim claim) throws StoreException {
     return store
         .tryAcquire(claim)

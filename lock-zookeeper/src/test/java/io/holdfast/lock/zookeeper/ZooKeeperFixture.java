@@ -52,15 +52,14 @@ final class ZooKeeperFixture extends ZooKeeperAccess implements Fixture {
 
   @Override
   public Set<Capability> capabilities() {
-    return EnumSet.complementOf(
-        EnumSet.of(Capability.CALLER_TRANSACTIONS, Capability.SEMAPHORES, Capability.READ_WRITE));
+    return EnumSet.complementOf(EnumSet.of(Capability.CALLER_TRANSACTIONS, Capability.SEMAPHORES));
   }
 
   @Override
   public String whyNot(Capability missing) {
     return missing == Capability.CALLER_TRANSACTIONS
         ? "ZooKeeper has no transaction that stays open"
-        : "ZooKeeper has mutexes only, so far";
+        : "ZooKeeper has no semaphores so far";
   }
 
   @Override

@@ -16,8 +16,10 @@ import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.tck.Capability;
 import io.holdfast.lock.tck.Requires;
 import io.holdfast.lock.tck.Rule;
+import io.holdfast.lock.tck.process.ChildProcess;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
 /** Chapter 14: the grants of readers at the store. */
@@ -35,6 +37,33 @@ public abstract class ReaderRules extends RuleTest {
     Claim mutex = claim(name, ttl);
     return new Claim(
         mutex.key(), Claim.SHARED, mutex.ownerId(), ttl, mutex.minHold(), mutex.holder());
+  }
+
+  @Rule("L-14.7")
+  @Requires({Capability.READ_WRITE, Capability.CHILD_PROCESSES})
+  @Test
+  void aKilledProcessThatWaitedToWriteLetsTheReadersBehindItIn() {
+    String name = freshName();
+    ReadLease read = take(lock(name).read());
+    DistributedReadWriteLock other = lock(name);
+    ChildProcess child = child();
+    child.send("lock", name, "renewed", ttl().toMillis(), 0, LONG_TTL.toMillis());
+    eventually("the child waits", LONG, () -> {
+      Optional<ReadLease> beside = other.read().tryLock();
+      beside.ifPresent(ReadLease::close);
+      return beside.isEmpty();
+    });
+    Worker<ReadLease> behind = start(() -> other.read().lock());
+    awaitWaiting(behind);
+    child.kill();
+    Duration bound = read.crashBound().compareTo(ttl()) < 0 ? ttl() : read.crashBound();
+    Duration patience = bound.compareTo(LONG) < 0 ? bound : ttl();
+    ReadLease second = behind.get(patience.plus(slack()));
+    assertThat(List.of(read, second)).as("reads at a time").allMatch(ReadLease::isHeld);
+    read.verify();
+    read.close();
+    second.close();
+    take(other.write()).close();
   }
 
   @Rule("L-14.13")
