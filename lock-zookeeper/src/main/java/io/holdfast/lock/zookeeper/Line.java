@@ -86,10 +86,10 @@ record Line(List<Place> places, List<String> marks) {
   }
 
   /**
-   * Returns the last place before this index that has to go before the turn of one there: of a
-   * reader, only a writer's; null: its turn has come, once no mark counts.
+   * Returns the place that one at this index waits for: the last before it that it can't share the
+   * lock with; null: its turn has come, once no mark counts.
    *
-   * @param shared whether the one there is a reader
+   * @param shared whether the one at the index is a reader
    */
   @Nullable
   Place blocker(int index, boolean shared) {

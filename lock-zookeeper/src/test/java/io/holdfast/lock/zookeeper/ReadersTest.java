@@ -228,6 +228,22 @@ class ReadersTest extends ServerTest {
   }
 
   @Test
+  void aReaderWhoseSessionEndsIsGoneAndNobodyElse() throws Exception {
+    CuratorFramework dying = openFramework();
+    ZooKeeperStore dead = closeLater(Stores.open(dying));
+    Grant crashed = read(dead);
+    Grant inside = read(store);
+    Waiter writer = queueToWrite(other);
+    assertThat(store.readers(Claims.key(name))).hasSize(2);
+    SessionKiller.end(Frameworks.handle(dying), ZooKeeperServer.address(server));
+    Await.untilAnswered("it is gone", () -> store.readers(Claims.key(name)).size() == 1);
+    assertThat(dead.verify(crashed)).isEmpty();
+    writer.assertWaits();
+    release(store, inside);
+    release(other, writer.enter());
+  }
+
+  @Test
   void aClientThatKnowsNoReadersStandsInLineBehindThemAndBeforeThem() throws Exception {
     Grant inside = read(store);
     // Such a client's node; it takes the lock when its node is the first.
