@@ -5,10 +5,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.zaxxer.hikari.HikariDataSource;
 import io.holdfast.lock.DistributedLock;
-import io.holdfast.lock.DistributedSemaphore;
-import io.holdfast.lock.ReadWriteClient;
-import io.holdfast.lock.ReadLease;
 import io.holdfast.lock.DistributedReadWriteLock;
+import io.holdfast.lock.DistributedSemaphore;
 import io.holdfast.lock.HeldLock;
 import io.holdfast.lock.InMemoryLocks;
 import io.holdfast.lock.JointLease;
@@ -21,6 +19,8 @@ import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.LockTimeoutException;
 import io.holdfast.lock.Ownership;
 import io.holdfast.lock.PermitLease;
+import io.holdfast.lock.ReadLease;
+import io.holdfast.lock.ReadWriteClient;
 import io.holdfast.lock.SemaphoreClient;
 import io.holdfast.lock.jdbc.Fenced;
 import io.holdfast.lock.jdbc.JdbcGuard;
@@ -236,7 +236,9 @@ class SamplesTest {
       // tag::read-write[]
       DistributedReadWriteLock prices = zooKeeperLocks.readWrite("prices");
       try (ReadLease lease = prices.read().lock()) { // others may read at the same time
-        cache(load(), lease.token()); // a cache refuses what is older than the last write it was told of
+        cache(
+            load(),
+            lease.token()); // a cache refuses what is older than the last write it was told of
       }
       try (Lease lease = prices.write().lock()) { // nobody else reads or writes
         ship(1, lease.token());

@@ -54,7 +54,7 @@ class GateTest {
       new Report("lock-redis", "redis.RedisConformanceTest"),
       Set.of(CALLER_TRANSACTIONS, READ_WRITE),
       new Report("lock-zookeeper", "zookeeper.ZooKeeperConformanceTest"),
-      Set.of(SEMAPHORES, READ_WRITE, CALLER_TRANSACTIONS),
+      Set.of(SEMAPHORES, CALLER_TRANSACTIONS),
       new Report("lock-consul", "consul.ConsulConformanceTest"),
       Set.of(SEMAPHORES, READ_WRITE, CALLER_TRANSACTIONS));
 

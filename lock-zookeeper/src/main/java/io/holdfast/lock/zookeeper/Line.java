@@ -4,6 +4,7 @@ import io.holdfast.lock.spi.StoreException;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Objects;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -93,6 +94,7 @@ record Line(List<Place> places, List<String> marks) {
    */
   @Nullable
   Place blocker(int index, boolean shared) {
+    Objects.checkIndex(index, places.size() + 1); // A node that is not in line has no turn.
     for (int i = index - 1; i >= 0; i--) {
       Place before = places.get(i);
       if (!shared || !before.shared()) {
