@@ -236,9 +236,7 @@ class SamplesTest {
       // tag::read-write[]
       DistributedReadWriteLock prices = zooKeeperLocks.readWrite("prices");
       try (ReadLease lease = prices.read().lock()) { // others may read at the same time
-        cache(
-            load(),
-            lease.token()); // a cache refuses what is older than the last write it was told of
+        cache(load(), lease.token()); // refused if a writer was there since
       }
       try (Lease lease = prices.write().lock()) { // nobody else reads or writes
         ship(1, lease.token());
