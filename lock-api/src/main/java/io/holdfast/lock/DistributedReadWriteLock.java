@@ -12,6 +12,10 @@ import java.util.concurrent.locks.ReadWriteLock;
  * one writer are let in together. {@link ReadLock#tryLock()} finds the lock taken while a writer
  * has it, or waits.
  *
+ * <p><b>Readers of one client</b> that ask at about the same time share a grant of the store: one
+ * that comes within the time that the last reads took (or twice an acquire; 100 ms at most) joins
+ * it without a request, even if a writer waits. The grant is given back by the last of them.
+ *
  * <p><b>No upgrade.</b> A thread that owns a read and asks for the write lock gets an
  * {@link IllegalStateException}, since two that did so would wait for each other: close the read
  * first, and look again at what was read once the write lock is there. The other way works: a

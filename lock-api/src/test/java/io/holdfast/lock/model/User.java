@@ -121,7 +121,7 @@ final class User {
     }
   }
 
-  /** What it wants. */
+  /** A lock or a read lock that a user wants. */
   private record Wanted(String name, boolean shared, LockOptions options) {
     Acquirable<? extends AnyLease> of(ReadWriteClient client) {
       return shared ? client.readWrite(name, options).read() : client.get(name, options);

@@ -291,6 +291,8 @@ class PoolTest {
 
   @EachRealServer
   void aReadOnlyServerIsToldSoonAndNotStormedWithConnections(Server server) throws Exception {
+    // Far longer than the answer takes, also on a busy machine: not told soon is told after it.
+    Duration timeout = Stores.STORE_TIMEOUT.multipliedBy(12);
     try (HikariDataSource writing = server.pool(4);
         JdbcStore usual = Stores.open(writing)) {
       Grant grant = usual.tryAcquire(claim(freshKey())).orElseThrow();
@@ -312,14 +314,14 @@ class PoolTest {
               ? "SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY"
               : "SET SESSION TRANSACTION READ ONLY");
       try (HikariDataSource readOnly = new HikariDataSource(config);
-          JdbcStore store = Stores.open(unchecked(readOnly), Stores.STORE_TIMEOUT)) {
+          JdbcStore store = Stores.open(unchecked(readOnly), timeout)) {
         long begin = System.nanoTime();
         StoreException refused =
             catchThrowableOfType(StoreException.class, () -> store.tryAcquire(claim(freshKey())));
         assertThat(refused.mayHaveHappened()).isFalse();
         assertThat(catchThrowableOfType(StoreException.class, () -> store.renew(List.of(grant))))
             .isNotNull();
-        assertThat(Duration.ofNanos(System.nanoTime() - begin)).isLessThan(Stores.STORE_TIMEOUT);
+        assertThat(Duration.ofNanos(System.nanoTime() - begin)).isLessThan(timeout);
         assertThat(opened).hasValueBetween(4, 25);
       }
       assertThat(isHeld(usual, grant)).isTrue();

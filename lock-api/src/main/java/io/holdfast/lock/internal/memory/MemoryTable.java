@@ -47,7 +47,7 @@ public final class MemoryTable {
   public MemoryTable() {}
 
   private static final class Row {
-    /** What was granted and is not over, as far as somebody has looked. */
+    /** The grants that are not over, as far as somebody has looked. */
     private final List<Inside> inside = new ArrayList<>();
 
     private final Deque<MemoryStore.Waiter> waiting = new ArrayDeque<>();

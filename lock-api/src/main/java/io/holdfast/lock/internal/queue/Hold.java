@@ -240,10 +240,10 @@ public final class Hold extends Task implements HeldLease {
     }
   }
 
-  /** Whether an acquisition through {@code asLock()} is open. */
+  /** Whether an acquisition through {@code asLock()} is open. Allocates nothing. */
   public boolean hasThreadOwned() {
     synchronized (queue) {
-      return openHandles.stream().anyMatch(handle -> handle.threadOwned);
+      return lastThreadOwned(Claim.EXCLUSIVE) != null || lastThreadOwned(Claim.SHARED) != null;
     }
   }
 

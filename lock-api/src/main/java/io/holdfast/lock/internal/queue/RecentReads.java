@@ -3,8 +3,8 @@ package io.holdfast.lock.internal.queue;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * How long the reads of one name took lately, as long as the client has one. Each that is shorter
- * than the longest takes an eighth off it.
+ * The longest read of one name lately, for as long as the client has one. Each that is shorter
+ * takes an eighth off it.
  */
 final class RecentReads {
   private final AtomicLong longestNanos = new AtomicLong();

@@ -77,7 +77,7 @@ public final class WaitQueue {
    */
   private final ArrayList<Hold> open = new ArrayList<>(1);
 
-  /** When readers may join those who have the grant; null if it is no queue of readers. */
+  /** The time in which readers may join the grant; null if it is no queue of readers. */
   final @Nullable ShareWindow window;
 
   /** The lost holds that are still open, or whose loss is still to be told. */
