@@ -1,7 +1,7 @@
 package io.holdfast.lock;
 
 import io.holdfast.lock.internal.memory.MemoryStore;
-import io.holdfast.lock.spi.LockStore;
+import io.holdfast.lock.spi.PermitStore;
 import io.holdfast.lock.spi.StoreSettings;
 import java.util.Objects;
 
@@ -22,11 +22,8 @@ public final class InMemoryLocks {
     return new Builder(Objects.requireNonNull(server));
   }
 
-  /** A client of the store in memory, which has all kinds of locks. */
-  public interface Client extends ReadWriteClient, SemaphoreClient {}
-
   /** Builds in-memory clients. */
-  public static final class Builder extends LockClientBuilder<Builder> {
+  public static final class Builder extends SemaphoreClientBuilder<Builder> {
     private final InMemoryServer server;
 
     private Builder(InMemoryServer server) {
@@ -34,14 +31,7 @@ public final class InMemoryLocks {
     }
 
     @Override
-    @CheckReturnValue
-    public Client build() {
-      // The engine gives a store the client that it has the kinds for.
-      return (Client) super.build();
-    }
-
-    @Override
-    protected LockStore openStore(StoreSettings settings) {
+    protected PermitStore openStore(StoreSettings settings) {
       return new MemoryStore(server.table, settings.time());
     }
   }

@@ -1,7 +1,10 @@
 package io.holdfast.lock;
 
-/** A client of a store that has semaphores as well as locks. {@link #list} lists locks only. */
-public interface SemaphoreClient extends LockClient {
+/**
+ * A client of a store that has semaphores as well as read-write locks and locks. {@link #list}
+ * lists locks only.
+ */
+public interface SemaphoreClient extends ReadWriteClient {
 
   /**
    * Returns the semaphore of this name, with the client's default options. No I/O; the result need

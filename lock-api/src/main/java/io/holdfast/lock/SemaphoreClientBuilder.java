@@ -5,7 +5,7 @@ import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoreSettings;
 
 /**
- * A builder of clients of a store that has semaphores as well as locks.
+ * A builder of clients of a store that has semaphores as well as read-write locks and locks.
  *
  * @param <B> the store's own type of builder
  */

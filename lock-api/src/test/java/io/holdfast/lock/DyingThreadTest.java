@@ -27,7 +27,7 @@ class DyingThreadTest extends EngineTest {
   private final TappedTime tapped = new TappedTime(time);
 
   @Override
-  protected synchronized InMemoryLocks.Client client() {
+  protected synchronized SemaphoreClient client() {
     return client(builder -> builder.timeSource(tapped));
   }
 

@@ -33,7 +33,7 @@ class ExhaustionTest extends EngineTest {
   private final List<String> events = new CopyOnWriteArrayList<>();
 
   @Override
-  protected synchronized InMemoryLocks.Client client() {
+  protected synchronized SemaphoreClient client() {
     return client(builder -> builder.timeSource(tapped).addListener(new LockListener() {
       @Override
       public void lost(Lost event) {

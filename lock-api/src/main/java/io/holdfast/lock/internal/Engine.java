@@ -52,7 +52,7 @@ public final class Engine {
 
   /**
    * Opens the store and starts a client on it: a {@link SemaphoreClient} if it is a
-   * {@link PermitStore}, and a {@link ReadWriteClient} if it is a {@link ReadWriteStore}.
+   * {@link PermitStore}, else a {@link ReadWriteClient} if it is a {@link ReadWriteStore}.
    *
    * @throws LockStoreException the store gave no usable answer
    */
@@ -74,12 +74,10 @@ public final class Engine {
       store.checkOptions(settings.defaultOptions());
       Claims claims = new Claims(clientName, hostName);
       EngineClient client;
-      if (store instanceof ReadWriteStore readWrite && store instanceof PermitStore permits) {
-        client = new EngineFullClient(settings, time, clientName, claims, readWrite, permits);
+      if (store instanceof PermitStore permits) {
+        client = new EngineSemaphoreClient(settings, time, clientName, claims, permits);
       } else if (store instanceof ReadWriteStore readWrite) {
         client = new EngineReadWriteClient(settings, time, clientName, claims, readWrite);
-      } else if (store instanceof PermitStore permits) {
-        client = new EngineSemaphoreClient(settings, time, clientName, claims, permits);
       } else {
         client = new EngineClient(settings, time, clientName, claims, store);
       }

@@ -6,14 +6,18 @@ import io.holdfast.lock.SemaphoreClient;
 import io.holdfast.lock.internal.time.Clocks;
 import io.holdfast.lock.spi.PermitStore;
 
-/** The client of a store that has semaphores. */
-final class EngineSemaphoreClient extends EngineClient implements SemaphoreClient {
-  private final PermitStore store;
+/** The client of a store that has semaphores as well as read-write locks. */
+final class EngineSemaphoreClient extends EngineReadWriteClient implements SemaphoreClient {
+  private final PermitStore permitStore;
 
   EngineSemaphoreClient(
-      Engine.Settings settings, Clocks time, String clientName, Claims claims, PermitStore store) {
-    super(settings, time, clientName, claims, store);
-    this.store = store;
+      Engine.Settings settings,
+      Clocks time,
+      String clientName,
+      Claims claims,
+      PermitStore permitStore) {
+    super(settings, time, clientName, claims, permitStore);
+    this.permitStore = permitStore;
   }
 
   @Override
@@ -23,6 +27,6 @@ final class EngineSemaphoreClient extends EngineClient implements SemaphoreClien
 
   @Override
   public DistributedSemaphore semaphore(String name, int permits, LockOptions options) {
-    return EngineSemaphore.of(leases, store, name, permits, options);
+    return EngineSemaphore.of(leases, permitStore, name, permits, options);
   }
 }

@@ -3,9 +3,9 @@ package io.holdfast.lock.spi;
 import java.util.List;
 
 /**
- * The protocol of a store that has semaphores as well as locks: it also gets claims of the
- * {@linkplain LockKind#PERMIT kind PERMIT}, and answers them with a {@link PermitGrant}. They
- * differ from those to a lock in this:
+ * The protocol of a store that has semaphores as well as read-write locks and locks: it also gets
+ * claims of the {@linkplain LockKind#PERMIT kind PERMIT}, and answers them with a
+ * {@link PermitGrant}. They differ from those to a lock in this:
  *
  * <ul>
  *   <li>A key has as many permits as its claims say, N, numbered from 0 to N - 1, and at most N
@@ -31,7 +31,7 @@ import java.util.List;
  *       key; a guard that can't check it refuses it with an {@link IllegalArgumentException}.
  * </ul>
  */
-public interface PermitStore extends LockStore {
+public interface PermitStore extends ReadWriteStore {
   /**
    * Asks who has a permit of a semaphore, those that only a minimum hold keeps included.
    *

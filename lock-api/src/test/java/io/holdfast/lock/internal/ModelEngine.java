@@ -1,8 +1,8 @@
 package io.holdfast.lock.internal;
 
 import io.holdfast.lock.AnyLease;
-import io.holdfast.lock.InMemoryLocks;
 import io.holdfast.lock.LockClient;
+import io.holdfast.lock.SemaphoreClient;
 import io.holdfast.lock.internal.grant.ActiveGrant;
 import io.holdfast.lock.internal.grant.GrantState;
 import io.holdfast.lock.internal.grant.GrantState.Phase;
@@ -17,7 +17,6 @@ import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.LockKind;
 import io.holdfast.lock.spi.PermitStore;
-import io.holdfast.lock.spi.ReadWriteStore;
 import io.holdfast.lock.spi.StoreEvents;
 import java.lang.ref.Reference;
 import java.lang.reflect.Field;
@@ -51,11 +50,11 @@ public final class ModelEngine {
    *
    * @param threads makes a thread for a task, and for a sort of them
    */
-  public static <S extends ReadWriteStore & PermitStore> InMemoryLocks.Client start(
+  public static SemaphoreClient start(
       Engine.Settings settings,
       String name,
       long seed,
-      S store,
+      PermitStore store,
       BiFunction<Runnable, String, Thread> threads) {
     Claims claims = new Claims(name, "model");
     try {
@@ -63,8 +62,8 @@ public final class ModelEngine {
     } catch (ReflectiveOperationException e) {
       throw new LinkageError(e.getMessage(), e);
     }
-    EngineFullClient client =
-        new EngineFullClient(settings, new Clocks(settings.time()), name, claims, store, store);
+    EngineSemaphoreClient client =
+        new EngineSemaphoreClient(settings, new Clocks(settings.time()), name, claims, store);
     Parts parts = client.parts;
     WorkersProbe.change(parts.settlers(), factory -> task -> threads.apply(task, "settlement"));
     WorkersProbe.change(parts.cleaners(), factory -> task -> threads.apply(task, "clean-up"));

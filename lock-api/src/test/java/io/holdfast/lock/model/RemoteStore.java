@@ -6,6 +6,7 @@ import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.LockKind;
+import io.holdfast.lock.spi.PermitStore;
 import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.Renewal;
 import io.holdfast.lock.spi.StoreEvents;
@@ -22,7 +23,7 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** A client's side of the model's store: each call is a request that takes its way. */
-final class RemoteStore implements FullStore {
+final class RemoteStore implements PermitStore {
   private final World world;
   private final Machine machine;
   private final Network network;

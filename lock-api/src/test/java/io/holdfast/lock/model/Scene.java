@@ -4,12 +4,12 @@ import io.holdfast.lock.Acquirable;
 import io.holdfast.lock.AnyLease;
 import io.holdfast.lock.DistributedLock;
 import io.holdfast.lock.DistributedReadWriteLock;
-import io.holdfast.lock.InMemoryLocks;
 import io.holdfast.lock.Lease;
 import io.holdfast.lock.LockException;
 import io.holdfast.lock.LockListener;
 import io.holdfast.lock.LockLostException;
 import io.holdfast.lock.LockOptions;
+import io.holdfast.lock.SemaphoreClient;
 import io.holdfast.lock.internal.Engine;
 import io.holdfast.lock.internal.ModelEngine;
 import io.holdfast.lock.model.CallsOut.Answering;
@@ -18,6 +18,7 @@ import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.LockKind;
+import io.holdfast.lock.spi.PermitStore;
 import io.holdfast.lock.spi.StoreEvents;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.TimeSource;
@@ -84,7 +85,7 @@ final class Scene {
   private final LifeCycle cycle;
   private final CallsOut calls;
   private final Machine machine;
-  private final InMemoryLocks.Client client;
+  private final SemaphoreClient client;
   private final List<Actor> actors = new ArrayList<>();
 
   /** All so far; kept, so that no garbage collector finds them. */
@@ -118,11 +119,11 @@ final class Scene {
         settings,
         machine.toString(),
         seed,
-        calls.through(FullStore.class, store),
+        calls.through(PermitStore.class, store),
         calls.threads(machine::thread));
   }
 
-  InMemoryLocks.Client client() {
+  SemaphoreClient client() {
     return client;
   }
 

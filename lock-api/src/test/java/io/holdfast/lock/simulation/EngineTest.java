@@ -1,10 +1,10 @@
 package io.holdfast.lock.simulation;
 
 import io.holdfast.lock.DistributedLock;
-import io.holdfast.lock.InMemoryLocks;
 import io.holdfast.lock.Lease;
 import io.holdfast.lock.LockClient;
 import io.holdfast.lock.LockOptions;
+import io.holdfast.lock.SemaphoreClient;
 import io.holdfast.lock.internal.EngineProbe;
 import io.holdfast.lock.internal.memory.MemoryTable;
 import java.time.Duration;
@@ -43,17 +43,16 @@ public abstract class EngineTest {
   /** With the clocks of their machines. */
   private final Map<LockClient, SimulatedTime> clients = new LinkedHashMap<>();
 
-  private InMemoryLocks.Client client;
+  private SemaphoreClient client;
   private LockClient other;
 
   /** The client under test; the first call builds it. */
-  protected InMemoryLocks.Client client() {
+  protected SemaphoreClient client() {
     return client(builder -> builder);
   }
 
   /** As {@link #client()}, with settings; they count in the first call. */
-  protected synchronized InMemoryLocks.Client client(
-      UnaryOperator<ScriptedStore.Builder> settings) {
+  protected synchronized SemaphoreClient client(UnaryOperator<ScriptedStore.Builder> settings) {
     if (client == null) {
       client = opened(settings.apply(store.client().clientName("test")).build());
     }

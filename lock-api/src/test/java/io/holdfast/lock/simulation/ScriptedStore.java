@@ -1,8 +1,7 @@
 package io.holdfast.lock.simulation;
 
-import io.holdfast.lock.InMemoryLocks;
-import io.holdfast.lock.LockClientBuilder;
 import io.holdfast.lock.LockOptions;
+import io.holdfast.lock.SemaphoreClientBuilder;
 import io.holdfast.lock.internal.memory.MemoryStore;
 import io.holdfast.lock.internal.memory.MemoryTable;
 import io.holdfast.lock.spi.Acquisition;
@@ -12,7 +11,6 @@ import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.LockKind;
 import io.holdfast.lock.spi.PermitGrant;
 import io.holdfast.lock.spi.PermitStore;
-import io.holdfast.lock.spi.ReadWriteStore;
 import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.Renewal;
 import io.holdfast.lock.spi.StoreEvents;
@@ -42,7 +40,7 @@ import org.jspecify.annotations.Nullable;
  * An in-memory store that does as it is told: it counts its calls, and a test says which of them
  * wait, fail, lose their reply or come late.
  */
-public final class ScriptedStore implements ReadWriteStore, PermitStore {
+public final class ScriptedStore implements PermitStore {
   /** A thing that a store can be asked. */
   public enum Op {
     TRY_ACQUIRE,
@@ -109,16 +107,11 @@ public final class ScriptedStore implements ReadWriteStore, PermitStore {
   }
 
   /** Builds clients. */
-  public static final class Builder extends LockClientBuilder<Builder> {
+  public static final class Builder extends SemaphoreClientBuilder<Builder> {
     private final ScriptedStore store;
 
     private Builder(ScriptedStore store) {
       this.store = store;
-    }
-
-    @Override
-    public InMemoryLocks.Client build() {
-      return (InMemoryLocks.Client) super.build();
     }
 
     @Override

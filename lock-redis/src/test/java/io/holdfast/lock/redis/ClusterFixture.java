@@ -47,7 +47,8 @@ final class ClusterFixture implements Fixture {
 
   @Override
   public Set<Capability> capabilities() {
-    return Set.of(Capability.TAP, Capability.LEFTOVERS, Capability.SEMAPHORES);
+    return Set.of(
+        Capability.TAP, Capability.LEFTOVERS, Capability.READ_WRITE, Capability.SEMAPHORES);
   }
 
   @Override

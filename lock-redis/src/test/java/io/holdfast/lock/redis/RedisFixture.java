@@ -34,8 +34,7 @@ final class RedisFixture extends RedisAccess implements Fixture {
   /** With all that a server can be made to do. */
   static RedisFixture whole(ServerContainer server) {
     return new RedisFixture(
-        server,
-        EnumSet.complementOf(EnumSet.of(Capability.CALLER_TRANSACTIONS, Capability.READ_WRITE)));
+        server, EnumSet.complementOf(EnumSet.of(Capability.CALLER_TRANSACTIONS)));
   }
 
   /** Without breaking the server or the way to it, which takes most of the time. */
@@ -46,6 +45,7 @@ final class RedisFixture extends RedisAccess implements Fixture {
             Capability.TAP,
             Capability.GUARDED_WRITES,
             Capability.LEFTOVERS,
+            Capability.READ_WRITE,
             Capability.SEMAPHORES));
   }
 
@@ -59,7 +59,6 @@ final class RedisFixture extends RedisAccess implements Fixture {
     return switch (missing) {
       case CALLER_TRANSACTIONS ->
         "a MULTI of Redis has a connection of its own and is sent as a whole";
-      case READ_WRITE -> "Redis has no read-write locks yet";
       default -> "shown on Redis";
     };
   }

@@ -125,7 +125,8 @@ public final class Stores {
   public static void allow(UnifiedJedis redis, String user, String besides) {
     String rights = "SETUSER " + user + " on >secret resetkeys resetchannels -@all"
         + " ~holdfast:* &holdfast:*"
-        + " +evalsha +eval +lindex +lrange +lset +rpush +lpop +lrem +pexpire +pttl +time +scan"
+        + " +evalsha +eval +lindex +lrange +lset +lpush +rpush +lpop +lrem"
+        + " +pexpire +pexpireat +pexpiretime +pttl +time +scan"
         + " +publish +subscribe +ping +hello +client|setinfo "
         + besides;
     send(redis, Protocol.Command.ACL, rights.strip().split(" "));

@@ -52,7 +52,7 @@ class GateTest {
       new Report("lock-jdbc", "jdbc.MySqlConformanceTest"),
       Set.of(SEMAPHORES, READ_WRITE),
       new Report("lock-redis", "redis.RedisConformanceTest"),
-      Set.of(CALLER_TRANSACTIONS, READ_WRITE),
+      Set.of(CALLER_TRANSACTIONS),
       new Report("lock-zookeeper", "zookeeper.ZooKeeperConformanceTest"),
       Set.of(SEMAPHORES, CALLER_TRANSACTIONS),
       new Report("lock-consul", "consul.ConsulConformanceTest"),

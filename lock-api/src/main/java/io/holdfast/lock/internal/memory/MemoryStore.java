@@ -7,7 +7,6 @@ import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.LockKind;
 import io.holdfast.lock.spi.PermitStore;
-import io.holdfast.lock.spi.ReadWriteStore;
 import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.Renewal;
 import io.holdfast.lock.spi.StoreException;
@@ -22,7 +21,7 @@ import java.util.List;
 import java.util.Optional;
 
 /** The store of one client on a {@link MemoryTable}. */
-public final class MemoryStore implements ReadWriteStore, PermitStore {
+public final class MemoryStore implements PermitStore {
   /** The time added to the time left before a poll, so that the poll falls after the expiry. */
   private static final Duration RECHECK_SLACK = Duration.ofMillis(1);
 

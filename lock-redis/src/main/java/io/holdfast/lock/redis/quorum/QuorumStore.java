@@ -261,7 +261,7 @@ public final class QuorumStore implements LockStore {
   }
 
   private List<CompletableFuture<Acquired>> askForLock(Claim claim, String ownerId) {
-    Call call = Call.acquire(prefix, ownerId, claim, numbersKept);
+    Call call = Call.acquire(prefix, ownerId, claim, numbersKept, "");
     Voter.Question<Acquired> question = server -> Acquired.of(server.run(call, Mode.ASK), claim);
     return voters.stream().map(voter -> voter.askForLock(claim, question)).toList();
   }
@@ -384,8 +384,7 @@ public final class QuorumStore implements LockStore {
   /** Asks for the renewal of some grants; the result gathers the answers. */
   private Supplier<Stream<Renewal>> askToRenew(List<Grant> grants, Deadline deadline) {
     List<Call> calls = grants.stream()
-        .map(grant -> Call.renew(
-            prefix, grant.claim().key(), ownerIdOf(grant), grant.claim().ttl()))
+        .map(grant -> Call.renew(prefix, grant.claim(), ownerIdOf(grant)))
         .toList();
     List<CompletableFuture<List<Object>>> asked = ask(Lane.RENEWAL, server -> server.renew(calls));
     Predicate<Votes<List<Object>>> decided =
@@ -414,7 +413,7 @@ public final class QuorumStore implements LockStore {
   @Override
   public Optional<Duration> extend(Grant grant, Duration ttl) throws StoreException {
     Claim claim = grant.claim();
-    Call call = Call.extend(prefix, claim.key(), ownerIdOf(grant), ttl);
+    Call call = Call.extend(prefix, claim, ownerIdOf(grant), ttl);
     Votes<Optional<Duration>> votes = decide(
         ask(Lane.GRANT, claim, server -> server.run(call, Mode.URGENT).left()),
         Optional::isPresent,
@@ -436,7 +435,7 @@ public final class QuorumStore implements LockStore {
     Deadline deadline = Server.deadlineAfter(storeTimeout);
     for (int repeats = 0; ; repeats++) {
       Votes<Optional<Reply.Held>> votes = Votes.gatherInTime(
-          ask(Lane.ACQUIRE, server -> Reply.Held.of(server.run(call, Mode.ASK).reply())),
+          ask(Lane.ACQUIRE, server -> Reply.Held.any(server.run(call, Mode.ASK).reply())),
           deadline,
           soFar -> soFar.isMajority(Optional::isEmpty),
           repeats);

@@ -40,7 +40,7 @@ public record Call(
   public static Call guarded(
       Scripts scripts, String prefix, Claim claim, List<String> keys, List<String> arguments) {
     return new Call(
-        scripts.of(claim.key().kind()),
+        scripts.of(claim.mode()),
         Stream.concat(Stream.of(Keys.of(prefix, claim.key())), keys.stream()).toList(),
         Stream.concat(Stream.of(claim.ownerId()), arguments.stream()).toList(),
         false,
@@ -52,32 +52,40 @@ public record Call(
     return replicas == null ? this : new Call(script, keys, arguments, isAsking, replicas);
   }
 
-  private static Call of(Scripts scripts, String prefix, LockKey key, Object... arguments) {
-    return new Call(scripts.of(key.kind()), Keys.of(prefix, key), arguments);
-  }
-
   /**
    * Makes the call that asks for a lock.
    *
    * @param ownerId the owner id of the claim or, at a quorum, of one of its rounds
-   * @param line the script's arguments about a place in line; none: it joins no line
+   * @param place the script's argument about a place in line; empty: it joins no line
    */
   public static Call acquire(
-      String prefix, String ownerId, Claim claim, Duration numbersKept, Object... line) {
+      String prefix, String ownerId, Claim claim, Duration numbersKept, String place) {
     List<Object> arguments = new ArrayList<>(
         List.of(ownerId, millisUp(claim.ttl()), millisUp(numbersKept), claim.holder()));
-    if (claim.mode() instanceof Claim.Permit permit) {
-      arguments.add(permit.of());
+    String mode = mode(claim);
+    if (!place.isEmpty() || !mode.isEmpty()) {
+      arguments.add(place);
     }
-    arguments.addAll(List.of(line));
-    return of(Scripts.ACQUIRE, prefix, claim.key(), arguments.toArray());
+    if (!mode.isEmpty()) {
+      arguments.add(mode);
+    }
+    return new Call(
+        Scripts.ACQUIRE.of(claim.mode()), Keys.of(prefix, claim.key()), arguments.toArray());
+  }
+
+  /** Returns the mode of a claim, as key.lua has it. */
+  private static String mode(Claim claim) {
+    if (claim.mode() instanceof Claim.Permit permit) {
+      return "p" + permit.of();
+    }
+    return claim.mode() instanceof Claim.Shared ? Reply.Held.READER : "";
   }
 
   /** Makes the call that gives a lock back, or leaves it taken for a time. */
   public static Call release(String prefix, LockKey key, String ownerId, Duration holdFor) {
     return holdFor.isZero()
-        ? of(Scripts.RELEASE, prefix, key, ownerId)
-        : of(Scripts.RELEASE, prefix, key, ownerId, millisUp(holdFor));
+        ? new Call(Script.RELEASE, Keys.of(prefix, key), ownerId)
+        : new Call(Script.RELEASE, Keys.of(prefix, key), ownerId, millisUp(holdFor));
   }
 
   /**
@@ -86,30 +94,41 @@ public record Call(
    * @param ownerId the owner id of the claim, or the prefix that its rounds share
    */
   public static Call withdraw(String prefix, LockKey key, String ownerId) {
-    return of(Scripts.WITHDRAW, prefix, key, ownerId);
+    return new Call(Script.WITHDRAW, Keys.of(prefix, key), ownerId);
   }
 
   /** Makes the call that frees a lock if the grant with this number has it. */
   public static Call forceRelease(String prefix, LockKey key, long number) {
-    return of(Scripts.FORCE_RELEASE, prefix, key, Long.toString(number));
+    return new Call(Script.FORCE_RELEASE, Keys.of(prefix, key), Long.toString(number));
   }
 
-  /** Makes the call that extends a renewed lease. */
-  public static Call renew(String prefix, LockKey key, String ownerId, Duration ttl) {
-    return of(Scripts.RENEW, prefix, key, ownerId, millisUp(ttl));
+  /**
+   * Makes the call that extends a renewed lease to its TTL.
+   *
+   * @param ownerId the owner id of the claim or, at a quorum, of one of its rounds
+   */
+  public static Call renew(String prefix, Claim claim, String ownerId) {
+    return extending(Scripts.RENEW, prefix, claim, ownerId, claim.ttl());
   }
 
   /**
    * Makes the call that extends a fixed or handed-over lease or, with zero time, asks how much is
    * left of a lease.
+   *
+   * @param ownerId the owner id of the claim or, at a quorum, of one of its rounds
    */
-  public static Call extend(String prefix, LockKey key, String ownerId, Duration ttl) {
-    return of(Scripts.EXTEND, prefix, key, ownerId, millisUp(ttl));
+  public static Call extend(String prefix, Claim claim, String ownerId, Duration ttl) {
+    return extending(Scripts.EXTEND, prefix, claim, ownerId, ttl);
+  }
+
+  private static Call extending(
+      Scripts scripts, String prefix, Claim claim, String ownerId, Duration ttl) {
+    return new Call(scripts.of(claim.mode()), Keys.of(prefix, claim.key()), ownerId, millisUp(ttl));
   }
 
   /** Makes the call that asks who has a lock, or who has the permits of a semaphore. */
   public static Call look(String prefix, LockKey key) {
-    return of(Scripts.LOOK, prefix, key);
+    return new Call(Script.LOOK, Keys.of(prefix, key));
   }
 
   /** Makes the call that keeps the number of a round's grant, if the round still has the lock. */

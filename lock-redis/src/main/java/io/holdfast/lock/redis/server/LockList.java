@@ -142,7 +142,7 @@ public final class LockList {
         reply = server.run(calls.get(i), Mode.ASK, deadline).reply();
       }
       LockKey key = locks.get(i);
-      Reply.Held.of(reply).ifPresent(lock -> held.put(key, lock));
+      Reply.Held.any(reply).ifPresent(lock -> held.put(key, lock));
     }
   }
 }

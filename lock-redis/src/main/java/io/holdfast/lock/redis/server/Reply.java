@@ -5,13 +5,11 @@ import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.PermitsDifferException;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoredHolder;
-import io.holdfast.lock.spi.StoredPermit;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -19,7 +17,7 @@ import redis.clients.jedis.exceptions.JedisDataException;
 
 /** The interpretation of scripts' replies. */
 public final class Reply {
-  private static final int HOLDER_PARTS = 5;
+  private static final int HELD_PARTS = 7;
 
   private Reply() {}
 
@@ -69,37 +67,6 @@ public final class Reply {
     return Duration.ofMillis(reply instanceof Long millis ? Math.max(0, millis) : 0);
   }
 
-  /** Returns the holders of a semaphore's permits, in the order of the permits. */
-  public static List<StoredPermit> permits(@Nullable Object reply) throws StoreException {
-    if (!(reply instanceof List<?> rows)) {
-      throw noAnswer(reply);
-    }
-    List<StoredPermit> permits = new ArrayList<>();
-    for (Object row : rows) {
-      permits.add(permit(row));
-    }
-    permits.sort(Comparator.comparingInt(StoredPermit::permit));
-    return permits;
-  }
-
-  /** Returns the permit of a row that begins with it, state, number, holder and time left. */
-  private static StoredPermit permit(Object row) throws StoreException {
-    if (!(row instanceof List<?> parts
-        && parts.size() >= HOLDER_PARTS
-        && parts.get(0) instanceof Long permit
-        && parts.get(2) instanceof Long number)) {
-      throw noAnswer(row);
-    }
-    // The number of a grant is its time in microseconds, unless the clock was set back.
-    StoredHolder holder = new StoredHolder(
-        number,
-        text(parts.get(3)),
-        Instant.EPOCH.plus(number, ChronoUnit.MICROS),
-        millis(parts.get(4)),
-        text(parts.get(1)).equals("r"));
-    return new StoredPermit(permit.intValue(), holder);
-  }
-
   /** Makes the exception for a reply that has none of the forms that the script answers. */
   public static StoreException noAnswer(@Nullable Object reply) {
     return StoreException.unanswered("Redis answered what is no answer: " + reply, null);
@@ -123,7 +90,7 @@ public final class Reply {
     record Busy(long leftMillis, String holder, boolean repeated) implements Acquired {}
 
     /**
-     * Parses a reply of acquire.lua or permit-acquire.lua.
+     * Parses a reply of acquire.lua.
      *
      * @throws StoreException the semaphore has another number of permits, or the reply has another
      *     form
@@ -157,24 +124,58 @@ public final class Reply {
   }
 
   /**
-   * A lock that is held, as its server shows it.
+   * One who has a lock, as its server shows it.
    *
+   * @param permit 0 unless it is a permit that it has
    * @param owner the owner id of the grant
+   * @param mode the mode in which it shares the lock; empty: it has that alone
    * @param waiting the number of waiters in line
    */
-  public record Held(StoredHolder holder, String owner, int waiting) {
+  public record Held(int permit, StoredHolder holder, String owner, String mode, int waiting) {
+    static final String READER = "r";
+
     /** Parses a reply of look.lua; empty if the lock is free. */
-    public static Optional<Held> of(@Nullable Object reply) throws StoreException {
+    public static List<Held> all(@Nullable Object reply) throws StoreException {
       if (reply == null) {
-        return Optional.empty();
+        return List.of();
       }
-      if (reply instanceof List<?> parts
-          && parts.size() == HOLDER_PARTS + 2
-          && parts.get(HOLDER_PARTS + 1) instanceof Long waiting) {
-        return Optional.of(
-            new Held(permit(reply).holder(), text(parts.get(HOLDER_PARTS)), waiting.intValue()));
+      if (!(reply instanceof List<?> rows
+          && rows.size() > 1
+          && rows.get(rows.size() - 1) instanceof Long waiting)) {
+        throw noAnswer(reply);
       }
-      throw noAnswer(reply);
+      List<Held> held = new ArrayList<>();
+      for (Object row : rows.subList(0, rows.size() - 1)) {
+        held.add(of(row, waiting.intValue()));
+      }
+      return held;
+    }
+
+    /** Returns one of those who have the lock; empty if it is free. */
+    public static Optional<Held> any(@Nullable Object reply) throws StoreException {
+      return all(reply).stream().findFirst();
+    }
+
+    private static Held of(Object row, int waiting) throws StoreException {
+      if (!(row instanceof List<?> parts
+          && parts.size() == HELD_PARTS
+          && parts.get(0) instanceof Long permit
+          && parts.get(2) instanceof Long number)) {
+        throw noAnswer(row);
+      }
+      // The number of a grant is its time in microseconds, unless the clock was set back.
+      StoredHolder holder = new StoredHolder(
+          number,
+          text(parts.get(3)),
+          Instant.EPOCH.plus(number, ChronoUnit.MICROS),
+          millis(parts.get(4)),
+          text(parts.get(1)).equals("r"));
+      return new Held(permit.intValue(), holder, text(parts.get(5)), text(parts.get(6)), waiting);
+    }
+
+    /** Whether it is a reader. */
+    public boolean isReader() {
+      return mode.equals(READER);
     }
   }
 }

@@ -13,6 +13,10 @@ import java.util.stream.Collectors;
 
 /** A Lua script, and the name under which a server caches it. */
 final class Script {
+  static final Script RELEASE = of("release-alone", "key", "grants", "line", "release");
+  static final Script WITHDRAW = of("key", "grants", "line", "withdraw");
+  static final Script FORCE_RELEASE = of("key", "grants", "line", "force-release");
+  static final Script LOOK = of("grants", "look");
   static final Script COMMIT_NUMBER = of("commit-number");
   static final Script CHECK_DISTINCT = of("check-distinct");
   static final Script CHECK = of("check");

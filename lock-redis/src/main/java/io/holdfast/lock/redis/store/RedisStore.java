@@ -31,6 +31,7 @@ import io.holdfast.lock.spi.StoredLock;
 import io.holdfast.lock.spi.StoredPermit;
 import java.time.Duration;
 import java.util.Collections;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.IntStream;
@@ -135,7 +136,7 @@ public final class RedisStore implements PermitStore {
     // Busy is final even if repeated: either all requests were answered, or the first one's
     // connection was closed; should it come late all the same, the name is taken for one TTL at
     // most (L-6.9).
-    return ask(claim) instanceof Asked.Granted granted
+    return ask(claim, "") instanceof Asked.Granted granted
         ? Optional.of(granted.grant())
         : Optional.empty();
   }
@@ -180,9 +181,9 @@ public final class RedisStore implements PermitStore {
   /**
    * Asks for the lock.
    *
-   * @param place the script's arguments about a place in line; none: it joins no line
+   * @param place the script's argument about a place in line; empty: it joins no line
    */
-  private Asked ask(Claim claim, Object... place) throws StoreException {
+  private Asked ask(Claim claim, String place) throws StoreException {
     Call call = Call.acquire(prefix, claim.ownerId(), claim, numbersKept, place);
     Acquired acquired = Acquired.of(server.run(call.confirmedBy(replicas), Mode.ASK), claim);
     if (acquired instanceof Acquired.Granted granted) {
@@ -242,7 +243,7 @@ public final class RedisStore implements PermitStore {
   public List<Renewal> renew(List<Grant> grants) {
     List<Object> replies = server.renew(grants.stream()
         .map(Grant::claim)
-        .map(claim -> Call.renew(prefix, claim.key(), claim.ownerId(), claim.ttl()))
+        .map(claim -> Call.renew(prefix, claim, claim.ownerId()))
         .toList());
     return IntStream.range(0, grants.size())
         .mapToObj(i -> renewal(grants.get(i), replies.get(i)))
@@ -265,7 +266,7 @@ public final class RedisStore implements PermitStore {
   @Override
   public Optional<Duration> extend(Grant grant, Duration ttl) throws StoreException {
     Claim claim = grant.claim();
-    Call call = Call.extend(prefix, claim.key(), claim.ownerId(), ttl);
+    Call call = Call.extend(prefix, claim, claim.ownerId(), ttl);
     return server.run(call, Mode.ON_GRANT).left();
   }
 
@@ -277,13 +278,27 @@ public final class RedisStore implements PermitStore {
 
   @Override
   public Optional<StoredHolder> inspect(LockKey key) throws StoreException {
-    Object reply = server.run(Call.look(prefix, key), Mode.ASK).reply();
-    return Reply.Held.of(reply).map(Reply.Held::holder);
+    return look(key).stream().map(Reply.Held::holder).findFirst();
+  }
+
+  @Override
+  public List<StoredHolder> readers(LockKey key) throws StoreException {
+    return look(key).stream()
+        .filter(Reply.Held::isReader)
+        .map(Reply.Held::holder)
+        .toList();
   }
 
   @Override
   public List<StoredPermit> holders(LockKey key) throws StoreException {
-    return Reply.permits(server.run(Call.look(prefix, key), Mode.ASK).reply());
+    return look(key).stream()
+        .map(held -> new StoredPermit(held.permit(), held.holder()))
+        .sorted(Comparator.comparingInt(StoredPermit::permit))
+        .toList();
+  }
+
+  private List<Reply.Held> look(LockKey key) throws StoreException {
+    return Reply.Held.all(server.run(Call.look(prefix, key), Mode.ASK).reply());
   }
 
   @Override

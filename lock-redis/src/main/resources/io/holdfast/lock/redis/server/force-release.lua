@@ -6,9 +6,12 @@
 --
 -- Returns 1, or 0 if that grant did not have the lock.
 
-local last = last_grant()
-if is_taken(last) and last.number == ARGV[1] then
-  free(last)
-  return 1
+local lock = read()
+for _, grant in ipairs(lock and lock.state == 's' and lock.shared or {lock}) do
+  local left = grant.left or grant.ends - lock.now
+  if grant.number == ARGV[1] and left >= 0 then
+    free(lock, grant)
+    return 1
+  end
 end
 return 0

@@ -1,87 +1,45 @@
--- The functions of the scripts that may change the line; put before each of them, after key.lua.
--- KEYS as there.
+-- The functions of the scripts that may change who has the lock; put before each of them, after
+-- key.lua and grants.lua. KEYS as there.
 
 local PLACES_LOOKED_AT_MAX = 100
 local NOBODY = '-'
-local WITHOUT_END = 3600000
+local ALONE = ''
+local READER = 'r'
 
-local function now_millis()
-  local clock = redis.call('TIME')
-  return clock[1] * 1000 + math.floor(clock[2] / 1000)
+local function is_taken(lock)
+  return lock.left >= 0
 end
 
--- For how long the key lives (ms). It has an end, unless somebody else made it.
-local function key_left()
-  local left = redis.call('PTTL', KEYS[1])
-  return left < 0 and WITHOUT_END or left
-end
-
--- The last grant, and for how long it still stands (ms; below zero: it does not); nil: none is
--- known. Redis counts whole milliseconds: at zero, a part of the last one can be left.
-local function last_grant()
-  local value = redis.call('LINDEX', KEYS[1], 0)
-  if not value then
-    return nil
-  end
-  local owner, state, number, kept, holder =
-    string.match(value, '^([%-%x]+)|(%a)|(%d+)|(%d+)|(.*)$')
-  if not owner then
-    return {owner = '', state = '', number = '0', kept = 0, holder = value, left = key_left()}
-  end
-  return {
-    owner = owner,
-    state = state,
-    number = number,
-    kept = tonumber(kept),
-    holder = holder,
-    left = state == 'f' and -1 or redis.call('PTTL', KEYS[1]) - kept
-  }
-end
-
-local function is_taken(last)
-  return last and last.left >= 0
-end
-
-local function text(owner, state, number, kept, holder)
-  return table.concat({owner, state, number, kept, holder}, '|')
+local function text(lock)
+  return table.concat({lock.owner, lock.state, lock.number, lock.kept, lock.holder}, '|')
 end
 
 -- The time, or one more than the last number if that is not below it.
-local function next_number(last)
+local function next_number(lock)
   local number = time_now()
-  if last and tonumber(last.number) >= tonumber(number) then
-    return string.format('%.0f', last.number + 1)
+  if tonumber(lock.number) >= tonumber(number) then
+    return string.format('%.0f', lock.number + 1)
   end
   return number
-end
-
--- Gives the lock to an attempt that is not in line. Returns the number of the grant.
-local function grant(last, owner, ttl, kept, holder)
-  local number = next_number(last)
-  local value = text(owner, 'h', number, kept, holder)
-  if last then
-    redis.call('LSET', KEYS[1], 0, value)
-  else
-    redis.call('RPUSH', KEYS[1], value)
-  end
-  redis.call('PEXPIRE', KEYS[1], ttl + kept)
-  return tonumber(number)
 end
 
 -- The first in line that still lives; those before it are dropped. Without an owner: it is of a
 -- later version, and takes the lock by itself. Nil: there is none, or none among the first
 -- PLACES_LOOKED_AT_MAX; a living one behind them is found at a later call.
-local function first()
+local function first(lock)
   local now = now_millis()
   for _ = 1, PLACES_LOOKED_AT_MAX do
-    local place = redis.call('LINDEX', KEYS[1], 1)
+    local place = redis.call('LINDEX', KEYS[1], #lock.shared + 1)
     if not place then
       return nil
     end
-    local owner, alive, turn, poll, channel, holder =
-      string.match(place, '^(%x+)|(%d+)|(%d+)|(%d+)|([^|]*)|(.*)$')
+    local owner, mode, alive, turn, poll, channel, holder =
+      string.match(place, '^(%x+):?([rp]?%d*)|(%d+)|(%d+)|(%d+)|([^|]*)|(.*)$')
     if not owner or tonumber(alive) > now then
-      return {owner = owner, turn = turn, poll = poll, channel = channel, holder = holder}
+      return {
+        owner = owner, mode = mode, turn = tonumber(turn), poll = poll, channel = channel,
+        holder = holder
+      }
     end
     redis.call('LREM', KEYS[1], 1, place)
   end
@@ -112,35 +70,132 @@ local function leave(owner)
   return was_there
 end
 
--- Tells a waiter the number of its grant, or 0 to have it poll. A waiter that misses the message
--- finds out at its next poll. The message repeats the poll of the place: it can come late, after
--- the grant has ended and the waiter has joined the line anew. Its last part is the permit, here 0.
-local function tell(waiter, number)
+-- Tells a waiter the number of its grant and its permit, or 0 and 0 to have it poll. A waiter that
+-- misses the message finds out at its next poll. The message repeats the poll of the place: it can
+-- come late, after the grant has ended and the waiter has joined the line anew.
+local function tell(waiter, number, permit)
   redis.pcall('PUBLISH', waiter.channel,
-    waiter.owner .. '|' .. waiter.poll .. '|' .. number .. '|0')
+    table.concat({waiter.owner, waiter.poll, number, permit}, '|'))
 end
 
--- Functions that free the lock send PEXPIRE first: a server whose memory is full refuses an LSET as
--- the first write of a script, and a lock must be freed there, too.
+-- The first permit that nobody has, or nil; 0 for a reader.
+local function free_permit(lock, mode)
+  if mode == READER then
+    return 0
+  end
+  local taken = {}
+  for _, grant in ipairs(lock.shared) do
+    taken[grant.permit] = true
+  end
+  for permit = 0, string.sub(mode, 2) - 1 do
+    if not taken[permit] then
+      return permit
+    end
+  end
+  return nil
+end
 
--- Gives the lock to the first in line, for its turn only: it may have died. The grant replaces the
--- place in line, and becomes the first entry when the last grant is dropped.
-local function hand_over(last, waiter)
-  local number = next_number(last)
-  redis.call('PEXPIRE', KEYS[1], waiter.turn + last.kept)
-  redis.call('LSET', KEYS[1], 1, text(waiter.owner, 'h', number, last.kept, waiter.holder))
+-- Whether one with this mode may have the lock beside those who have it.
+local function admits(lock, mode)
+  return not is_taken(lock)
+    or lock.state == 's' and lock.holder == mode and free_permit(lock, mode) ~= nil
+end
+
+-- Notes that an attempt has the lock, beside those with whom it shares it. Returns its grant, which
+-- must be written yet, and the first entry.
+local function share(lock, mode, index, owner, lasts, holder)
+  lock.now = lock.now or now_millis()
+  local grant = {
+    owner = owner, state = 'h', permit = free_permit(lock, mode), ends = lock.now + lasts,
+    number = next_number(lock), holder = holder
+  }
+  table.insert(lock.shared, index, grant)
+  lock.owner, lock.state, lock.number, lock.holder = NOBODY, 's', grant.number, mode
+  return grant
+end
+
+-- Functions that free the lock send PEXPIRE or LREM first; why, grants.lua says.
+
+local function set_free(lock)
+  lock.owner, lock.state, lock.holder, lock.left = NOBODY, 'f', '', -1
+  redis.call('PEXPIRE', KEYS[1], lock.kept)
+  redis.call('LSET', KEYS[1], 0, text(lock))
+end
+
+-- Gives the lock to the first in line alone, for its turn only: it may have died. The grant
+-- replaces the place in line, and becomes the first entry when the last grant is dropped.
+local function hand_over(lock, waiter)
+  lock.owner, lock.state, lock.number, lock.holder, lock.left =
+    waiter.owner, 'h', next_number(lock), waiter.holder, waiter.turn
+  redis.call('PEXPIRE', KEYS[1], waiter.turn + lock.kept)
+  redis.call('LSET', KEYS[1], 1, text(lock))
   redis.call('LPOP', KEYS[1])
-  tell(waiter, number)
+  tell(waiter, lock.number, 0)
 end
 
--- Ends the last grant: the lock goes to the first in line, or is free.
-local function free(last)
-  local waiter = first()
-  if waiter and waiter.owner then
-    hand_over(last, waiter)
-  else
-    redis.call('PEXPIRE', KEYS[1], last.kept)
-    redis.call('LSET', KEYS[1], 0, text(NOBODY, 'f', last.number, last.kept, ''))
+-- Lets the first in line share the lock, for its turn only. The grant replaces the place in line.
+local function let_in(lock, waiter)
+  local grant =
+    share(lock, waiter.mode, #lock.shared + 1, waiter.owner, waiter.turn, waiter.holder)
+  write(lock, grant)
+  redis.call('LSET', KEYS[1], 0, text(lock))
+  tell(waiter, grant.number, grant.permit)
+end
+
+-- Lets in those who stand first in line, as long as their modes allow it; but not "asking", which
+-- is alive, and gets more than a turn. Returns the first who stays; nil: nobody, or somebody has
+-- the lock alone.
+local function serve(lock, asking)
+  while lock.state == 's' or not is_taken(lock) do
+    local waiter = first(lock)
+    if not waiter or not waiter.owner or waiter.owner == asking
+      or not admits(lock, waiter.mode) then
+      return waiter
+    elseif waiter.mode == ALONE then
+      hand_over(lock, waiter)
+    else
+      let_in(lock, waiter)
+    end
+  end
+  return nil
+end
+
+-- Drops the grants whose time is over from those that are shared, and that of an owner. If none is
+-- left, the lock is free.
+local function tidy(lock, unwanted)
+  local standing = {}
+  for _, grant in ipairs(lock.shared) do
+    if grant.ends < lock.now or grant.owner == unwanted then
+      redis.call('LREM', KEYS[1], 1, grant.entry)
+    else
+      standing[#standing + 1] = grant
+    end
+  end
+  local dropped = #standing < #lock.shared
+  lock.shared = standing
+  if lock.state == 's' and not standing[1] then
+    set_free(lock)
+  elseif dropped then
+    write(lock)
+  end
+end
+
+-- The grant of this attempt, even if its time is over: the lock itself, if it had that alone.
+local function grant_of(lock, owner)
+  return lock and lock.owner == owner and lock or shared_of(lock, owner)
+end
+
+-- Ends a grant: the lock goes to the first in line, or is free for all, or for more.
+local function free(lock, grant)
+  if grant ~= lock then
+    tidy(lock, grant.owner)
+    serve(lock)
+    return
+  end
+  lock.left = -1
+  serve(lock)
+  if not is_taken(lock) then
+    set_free(lock)
   end
 end
 

@@ -2,36 +2,40 @@
 --
 -- KEYS     as in key.lua
 --
--- Returns {0, state, number, holder, time left (ms), owner id, how many are in line and alive}, or
--- nothing if it is free.
+-- Returns {permit, state, number, holder, time left (ms), owner id, mode} of each who has the lock,
+-- and how many are in line and alive; or nothing if the lock is free.
 
 local found = redis.pcall('LRANGE', KEYS[1], 0, -1)
 if found.err then
   -- If something else is under this key, there is no lock.
   return string.sub(found.err, 1, 9) ~= 'WRONGTYPE' and found or nil
 end
-local value = found[1]
-if not value or string.sub(value, 1, 1) == '-' then
+if not found[1] or string.match(found[1], '^%-|f') then
   return nil
 end
-local owner, state, number, kept, holder =
-  string.match(value, '^(%x+)|(%a)|(%d+)|(%d+)|(.*)$')
-if not kept then
-  owner, state, number, kept, holder = '', 'h', '1', 0, value
-end
-local left = redis.call('PTTL', KEYS[1]) - kept
-if left < 0 then
+local lock = read(found[1])
+if lock.left < 0 then
   return nil
 end
-local waiting = 0
-if found[2] then
-  local clock = redis.call('TIME')
-  local now = clock[1] * 1000 + clock[2] / 1000
-  for i = 2, #found do
-    local alive = string.match(found[i], '^%x+|(%d+)|')
-    if not alive or tonumber(alive) > now then
-      waiting = waiting + 1
-    end
+local shown = {}
+if lock.state ~= 's' then
+  shown[1] = {0, lock.state, tonumber(lock.number), lock.holder, lock.left, lock.owner, ''}
+end
+for _, grant in ipairs(lock.shared) do
+  if grant.ends >= lock.now then
+    shown[#shown + 1] = {
+      grant.permit, grant.state, tonumber(grant.number), grant.holder, grant.ends - lock.now,
+      grant.owner, lock.holder
+    }
   end
 end
-return {0, state, tonumber(number), holder, left, owner, waiting}
+local waiting = 0
+local now = found[#lock.shared + 2] and now_millis()
+for i = #lock.shared + 2, #found do
+  local alive = string.match(found[i], '^%x+:?[rp]?%d*|(%d+)|')
+  if not alive or tonumber(alive) > now then
+    waiting = waiting + 1
+  end
+end
+shown[#shown + 1] = waiting
+return shown

@@ -6,9 +6,16 @@
 -- Returns 1, or 0 if it had nothing.
 
 local had = leave(ARGV[1])
-local last = last_grant()
-if last and last.state == 'h' and string.sub(last.owner, 1, #ARGV[1]) == ARGV[1] then
-  free(last)
-  had = true
+local lock = read()
+local mine = lock and string.sub(lock.owner, 1, #ARGV[1]) == ARGV[1] and lock
+  or shared_of(lock, ARGV[1])
+if mine and mine.state == 'h' then
+  free(lock, mine)
+  return 1
+elseif had then
+  -- Those behind it may have waited for it only.
+  tidy(lock)
+  serve(lock)
+  return 1
 end
-return had and 1 or 0
+return 0

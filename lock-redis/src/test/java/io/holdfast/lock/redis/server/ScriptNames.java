@@ -7,6 +7,6 @@ public final class ScriptNames {
   private ScriptNames() {}
 
   public static String withdraw() {
-    return new String(Scripts.WITHDRAW.mutex().sha, StandardCharsets.US_ASCII);
+    return new String(Script.WITHDRAW.sha, StandardCharsets.US_ASCII);
   }
 }

@@ -55,15 +55,15 @@ class SentTest {
 
   static {
     SCRIPTS.put("check", Script.CHECK);
-    SCRIPTS.put("acquire", Scripts.ACQUIRE.mutex());
-    SCRIPTS.put("renew", Scripts.RENEW.mutex());
-    SCRIPTS.put("extend", Scripts.EXTEND.mutex());
-    SCRIPTS.put("release", Scripts.RELEASE.mutex());
-    SCRIPTS.put("withdraw", Scripts.WITHDRAW.mutex());
-    SCRIPTS.put("look", Scripts.LOOK.mutex());
+    SCRIPTS.put("acquire", Scripts.ACQUIRE.alone());
+    SCRIPTS.put("renew", Scripts.RENEW.alone());
+    SCRIPTS.put("extend", Scripts.EXTEND.alone());
+    SCRIPTS.put("release", Script.RELEASE);
+    SCRIPTS.put("withdraw", Script.WITHDRAW);
+    SCRIPTS.put("look", Script.LOOK);
     SCRIPTS.put("scan", Script.SCAN);
-    SCRIPTS.put("force-release", Scripts.FORCE_RELEASE.mutex());
-    SCRIPTS.put("guard", Scripts.guarded(CALLERS).mutex());
+    SCRIPTS.put("force-release", Script.FORCE_RELEASE);
+    SCRIPTS.put("guard", Scripts.guarded(CALLERS).alone());
     SCRIPTS.put("commit-number", Script.COMMIT_NUMBER);
     SCRIPTS.put("check-distinct", Script.CHECK_DISTINCT);
   }

@@ -58,7 +58,7 @@ class UnreachableTest {
       pool.setTestOnBorrow(true); // So that renewals use a connection of our own.
       Reported primaries = new Reported(pool);
       try (Server server = new Server(primaries, Stores.STORE_TIMEOUT, "unreachable-test")) {
-        Call call = Call.renew("holdfast", Claims.freshKey(), "owner", Claims.TTL);
+        Call call = Call.renew("holdfast", Claims.claim(Claims.freshKey()), "owner");
         assertThat(server.renew(List.of(call)))
             .singleElement()
             .asInstanceOf(type(StoreException.class))

@@ -41,11 +41,11 @@ public final class StoreLink extends FaultLink implements Link {
   /** Returns the store as seen through this link; its calls end after {@code storeTimeout}. */
   public LockStore through(LockStore store, Duration storeTimeout) {
     long timeoutNanos = storeTimeout.toNanos();
-    if (store instanceof ReadWriteStore readWrite && store instanceof PermitStore permits) {
-      return new LinkedFullStore(readWrite, permits, timeoutNanos);
+    if (store instanceof PermitStore permits) {
+      return new LinkedPermitStore(permits, timeoutNanos);
     }
-    return store instanceof PermitStore permits
-        ? new LinkedPermitStore(permits, timeoutNanos)
+    return store instanceof ReadWriteStore readWrite
+        ? new LinkedReadWriteStore(readWrite, timeoutNanos)
         : new LinkedStore(store, timeoutNanos);
   }
 
@@ -331,8 +331,23 @@ public final class StoreLink extends FaultLink implements Link {
     }
   }
 
-  /** The store as the client sees it, if it has semaphores. */
-  private class LinkedPermitStore extends LinkedStore implements PermitStore {
+  /** The store as the client sees it, if it has read-write locks. */
+  private class LinkedReadWriteStore extends LinkedStore implements ReadWriteStore {
+    private final ReadWriteStore readWrite;
+
+    LinkedReadWriteStore(ReadWriteStore store, long timeoutNanos) {
+      super(store, timeoutNanos);
+      this.readWrite = store;
+    }
+
+    @Override
+    public List<StoredHolder> readers(LockKey key) throws StoreException {
+      return call(() -> readWrite.readers(key));
+    }
+  }
+
+  /** The store as the client sees it, if it has semaphores, too. */
+  private final class LinkedPermitStore extends LinkedReadWriteStore implements PermitStore {
     private final PermitStore permits;
 
     LinkedPermitStore(PermitStore store, long timeoutNanos) {
@@ -343,21 +358,6 @@ public final class StoreLink extends FaultLink implements Link {
     @Override
     public List<StoredPermit> holders(LockKey key) throws StoreException {
       return call(() -> permits.holders(key));
-    }
-  }
-
-  /** The store as the client sees it, if it has read-write locks and semaphores. */
-  private final class LinkedFullStore extends LinkedPermitStore implements ReadWriteStore {
-    private final ReadWriteStore readWrite;
-
-    LinkedFullStore(ReadWriteStore readWrite, PermitStore permits, long timeoutNanos) {
-      super(permits, timeoutNanos);
-      this.readWrite = readWrite;
-    }
-
-    @Override
-    public List<StoredHolder> readers(LockKey key) throws StoreException {
-      return call(() -> readWrite.readers(key));
     }
   }
 }
