@@ -1,11 +1,14 @@
 package io.holdfast.lock.tck.process;
 
+import io.holdfast.lock.AnyLease;
 import io.holdfast.lock.DistributedLock;
 import io.holdfast.lock.Lease;
 import io.holdfast.lock.LockClient;
 import io.holdfast.lock.LockLostException;
 import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.LockStoreException;
+import io.holdfast.lock.ReadLease;
+import io.holdfast.lock.ReadWriteClient;
 import io.holdfast.lock.tck.StoreAccess;
 import io.holdfast.lock.tck.StoreAccessFactory;
 import java.io.BufferedReader;
@@ -39,6 +42,7 @@ import org.jspecify.annotations.Nullable;
  *   <tr><td>{@code client STORE_TIMEOUT TTL}</td><td>{@code ok}</td></tr>
  *   <tr><td>{@code lock NAME renewed|fixed TTL MIN_HOLD MAX_WAIT}</td>
  *       <td>{@code granted TOKEN REMAINING CRASH_BOUND} or {@code busy}</td></tr>
+ *   <tr><td>{@code read NAME TTL MAX_WAIT}</td><td>as {@code lock}</td></tr>
  *   <tr><td>{@code held}</td><td>{@code held true|false REMAINING STATE}</td></tr>
  *   <tr><td>{@code append LOG ENTRY}</td><td>{@code appended} or {@code refused}</td></tr>
  *   <tr><td>{@code close}</td><td>{@code closed} or {@code lost}</td></tr>
@@ -56,7 +60,7 @@ public final class ChildMain {
 
   private final StoreAccess access;
   private @Nullable LockClient client;
-  private @Nullable Lease lease;
+  private @Nullable AnyLease lease;
 
   private ChildMain(StoreAccess access) {
     this.access = access;
@@ -127,6 +131,7 @@ public final class ChildMain {
         yield "ok";
       }
       case "lock" -> lock(words);
+      case "read" -> read(words);
       case "held" ->
         words("held", lease().isHeld(), lease().remaining().toMillis(), lease().state());
       case "append" -> append(words[1], words[2]);
@@ -170,7 +175,7 @@ public final class ChildMain {
 
   private String append(String log, String entry) throws Exception {
     try {
-      access.guardedWrites().append(log, lease(), entry);
+      access.guardedWrites().append(log, (Lease) lease(), entry);
       return "appended";
     } catch (LockLostException e) {
       return "refused";
@@ -193,15 +198,19 @@ public final class ChildMain {
             : LockOptions.renewed(ttl))
         .withMinHold(millis(words[4]));
     Optional<Lease> granted = client().get(words[1], options).tryLock(millis(words[5]));
-    if (granted.isEmpty()) {
-      return "busy";
-    }
-    lease = granted.get();
-    return words(
-        "granted",
-        lease.token(),
-        lease.remaining().toMillis(),
-        lease.crashBound().toMillis());
+    return granted.map(got -> granted(got, got.token())).orElse("busy");
+  }
+
+  private String read(String[] words) throws InterruptedException {
+    LockOptions options = LockOptions.renewed(millis(words[2]));
+    Optional<ReadLease> granted =
+        ((ReadWriteClient) client()).readWrite(words[1], options).read().tryLock(millis(words[3]));
+    return granted.map(got -> granted(got, got.token())).orElse("busy");
+  }
+
+  private String granted(AnyLease got, long token) {
+    lease = got;
+    return words("granted", token, got.remaining().toMillis(), got.crashBound().toMillis());
   }
 
   private static String words(Object... words) {
@@ -234,7 +243,7 @@ public final class ChildMain {
     return Objects.requireNonNull(client, "No client yet");
   }
 
-  private Lease lease() {
+  private AnyLease lease() {
     return Objects.requireNonNull(lease, "No lease yet");
   }
 

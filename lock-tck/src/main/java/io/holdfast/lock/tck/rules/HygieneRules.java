@@ -194,7 +194,7 @@ public abstract class HygieneRules extends RuleTest {
   @Requires(Capability.FAULTS)
   @Test
   void acquireAndReleaseAreTwoRequestsAndReentryIsNone() {
-    Link link = link();
+    Link link = farLink();
     LockClient client = client(link);
     DistributedLock lock = client.get(freshName(), lasting());
     take(lock).close();

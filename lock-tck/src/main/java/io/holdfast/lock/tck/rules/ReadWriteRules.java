@@ -413,7 +413,7 @@ public abstract class ReadWriteRules extends RuleTest {
   @Requires({Capability.READ_WRITE, Capability.FAULTS})
   @Test
   void acquireAndReleaseOfAReadAreTwoRequests() {
-    Link link = link();
+    Link link = farLink();
     DistributedReadWriteLock lock =
         ((ReadWriteClient) client(link)).readWrite(freshName(), lasting());
     take(lock.read()).close();

@@ -89,6 +89,37 @@ public abstract class ReaderRules extends RuleTest {
   }
 
   @Rule("L-14.13")
+  @Requires({Capability.READ_WRITE, Capability.CHILD_PROCESSES})
+  @Test
+  void aKilledReaderIsGoneAfterItsCrashBoundAndNotBeforeAndNobodyElse() {
+    String name = freshName();
+    ChildProcess child = child();
+    List<String> granted = child.ask(LONG, "read", name, ttl().toMillis(), LONG.toMillis());
+    assertThat(granted.get(0)).isEqualTo("granted");
+    Duration crashBound = Duration.ofMillis(Long.parseLong(granted.get(3)));
+    DistributedReadWriteLock lock = ((ReadWriteClient) client()).readWrite(name, renewed());
+    ReadLease living = take(lock.read());
+    assertThat(lock.read().holders()).as("readers, the child included").hasSize(2);
+    long asked = System.nanoTime();
+    Duration remaining =
+        Duration.ofMillis(Long.parseLong(child.ask(LONG, "held").get(2)));
+    child.kill();
+    long killed = System.nanoTime();
+    eventually(
+        "the killed reader is gone",
+        crashBound.plus(slack()),
+        () -> lock.read().holders().size() == 1);
+    assertThat(since(asked))
+        .as("time to its end, where the killed reader believed to have %s", remaining)
+        .isGreaterThanOrEqualTo(remaining);
+    assertThat(since(killed)).isLessThan(crashBound.plus(slack()));
+    living.verify();
+    assertTaken(lock(name).write(), "a write beside the reader that lives");
+    living.close();
+    take(lock(name).write()).close();
+  }
+
+  @Rule("L-14.13")
   @Requires({Capability.READ_WRITE, Capability.TAP})
   @Test
   void aReaderWhoLeavesShortensNobodyElsesTime() throws StoreException {

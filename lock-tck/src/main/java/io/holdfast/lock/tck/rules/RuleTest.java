@@ -289,6 +289,16 @@ public abstract class RuleTest extends Polling {
   }
 
   /**
+   * Opens a link to a store that is far away: what is sent together counts as one request, even if
+   * the sender is held up in between.
+   */
+  final Link farLink() {
+    Link link = link();
+    link.delay(Link.Direction.REQUESTS, Duration.ofMillis(20));
+    return link;
+  }
+
+  /**
    * Returns the requests over a link for so many rounds of an action: the fewest of three counts,
    * since the driver or its pool may send some of its own meanwhile.
    */

@@ -393,7 +393,7 @@ public abstract class SemaphoreRules extends RuleTest {
   @Requires({Capability.SEMAPHORES, Capability.FAULTS})
   @Test
   void acquireAndReleaseAreTwoRequests() {
-    Link link = link();
+    Link link = farLink();
     DistributedSemaphore semaphore =
         ((SemaphoreClient) client(link)).semaphore(freshName(), PERMITS, lasting());
     take(semaphore).close();
