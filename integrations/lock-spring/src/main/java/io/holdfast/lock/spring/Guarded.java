@@ -1,5 +1,6 @@
 package io.holdfast.lock.spring;
 
+import io.holdfast.lock.AnyLease;
 import io.holdfast.lock.Lease;
 import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
@@ -28,8 +29,8 @@ final class Guarded implements Surroundings {
   }
 
   @Override
-  public @Nullable Object proceed(Lease lease, MethodInvocation call) throws Throwable {
-    try (GuardedTransactions.Call guarded = transactions.enter(place, lease)) {
+  public @Nullable Object proceed(AnyLease lease, MethodInvocation call) throws Throwable {
+    try (GuardedTransactions.Call guarded = transactions.enter(place, (Lease) lease)) {
       Object result = call.proceed();
       if (!guarded.hasGuarded()) {
         throw new IllegalStateException(place

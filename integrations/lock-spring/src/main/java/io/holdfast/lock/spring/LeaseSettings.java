@@ -1,6 +1,5 @@
 package io.holdfast.lock.spring;
 
-import io.holdfast.lock.LockClient;
 import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.Ownership;
 import java.time.Duration;
@@ -30,22 +29,30 @@ final class LeaseSettings {
   }
 
   /** The options that all leases of the method have, accepted by the client. */
-  LockOptions options(LockClient client, boolean isStage) {
-    LockOptions defaults = client.defaultOptions();
+  LockOptions options(LockOptions defaults, LockOfName locks, boolean isStage) {
     Duration ttl = duration("ttl", locked.ttl()).orElse(defaults.ttl());
     boolean renewed = locked.mode() == LeaseMode.CLIENT_DEFAULT
         ? defaults.isRenewed()
         : locked.mode() == LeaseMode.RENEWED;
     LockOptions options =
         attempt("ttl", () -> renewed ? LockOptions.renewed(ttl) : LockOptions.fixed(ttl));
-    Duration minHold = duration("minHold", locked.minHold()).orElse(defaults.minHold());
+    // A read has none, so that of the client is for its other locks.
+    Duration minHold = duration("minHold", locked.minHold())
+        .orElse(locked.read() ? Duration.ZERO : defaults.minHold());
     LockOptions withMinHold = attempt("minHold", () -> options.withMinHold(minHold));
+    if (locked.read() && !minHold.isZero()) {
+      throw place.invalid("minHold", "a read has none", "leave it out");
+    }
     LockOptions held = duration("maxHold", locked.maxHold())
         .or(() -> renewed ? defaults.maxHold() : Optional.empty())
         .map(maxHold -> attempt("maxHold", () -> withMinHold.withMaxHold(maxHold)))
         .orElse(withMinHold);
     LockOptions owned = held.withOwnership(isStage ? Ownership.LEASE : defaults.ownership());
-    return attempt("ttl", () -> client.get(SOME_NAME, owned).options());
+    if (locked.permits() != 0) {
+      LockOptions unused =
+          attempt("permits", () -> locks.get(SOME_NAME, defaults).options());
+    }
+    return attempt("ttl", () -> locks.get(SOME_NAME, owned).options());
   }
 
   private Optional<Duration> duration(String attribute, String written) {

@@ -52,7 +52,6 @@ import org.springframework.core.annotation.AliasFor;
 @Target({ElementType.METHOD, ElementType.TYPE})
 @Retention(RetentionPolicy.RUNTIME)
 public @interface Locked {
-
   /** The name of the lock; the same as {@link #name()}. */
   @AliasFor("name")
   String value() default "";
@@ -88,6 +87,23 @@ public @interface Locked {
    * The time after which a renewed lease is lost; by default that of the client's default options.
    */
   String maxHold() default "";
+
+  /**
+   * Whether the method only reads: it runs with the read lock of the read-write lock of that name,
+   * beside other calls that read, and its lease has no minimum hold. Needs a client of a store with
+   * read-write locks ({@link io.holdfast.lock.ReadWriteClient}). A call that reads and calls a
+   * method that is locked with the same name for itself is an {@link IllegalStateException}, since
+   * it would wait for itself; the other way round it goes on with the lock that it has.
+   */
+  boolean read() default false;
+
+  /**
+   * The number of permits of the semaphore of that name, one of which the method runs with: at most
+   * so many calls run at a time, on all machines. 1 to 1,000, the same in all programs; 0: it runs
+   * with a lock. Needs a client of a store with semaphores
+   * ({@link io.holdfast.lock.SemaphoreClient}). A call of another such method takes another permit.
+   */
+  int permits() default 0;
 
   /** Whether the lease is renewed; by default as the client's default options say. */
   LeaseMode mode() default LeaseMode.CLIENT_DEFAULT;

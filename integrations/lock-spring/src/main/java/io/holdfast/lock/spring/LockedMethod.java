@@ -1,7 +1,6 @@
 package io.holdfast.lock.spring;
 
-import io.holdfast.lock.Lease;
-import io.holdfast.lock.LockClient;
+import io.holdfast.lock.AnyLease;
 import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.LockTimeoutException;
 import java.time.Duration;
@@ -19,7 +18,7 @@ record LockedMethod(
     Place place,
     Locked annotation,
     LockName name,
-    LockClient client,
+    LockOfName locks,
     LockOptions options,
     Duration waitFor,
     BusyOutcome busy,
@@ -45,9 +44,9 @@ record LockedMethod(
   @Nullable
   Object call(MethodInvocation call) throws Throwable {
     surroundings.checkCaller();
-    Lease lease;
+    AnyLease lease;
     try {
-      lease = client.get(name.of(call), options).lockWithin(waitFor);
+      lease = locks.get(name.of(call), options).lockWithin(waitFor);
     } catch (LockTimeoutException e) {
       return busy.of(call, e);
     } catch (InterruptedException e) {
@@ -67,7 +66,7 @@ record LockedMethod(
         place + ": interrupted before it had its lock; it did not run", e);
   }
 
-  private @Nullable Object hold(Lease lease, MethodInvocation call) throws Throwable {
+  private @Nullable Object hold(AnyLease lease, MethodInvocation call) throws Throwable {
     if (whenLost == WhenLost.INTERRUPT) {
       return holdInterruptibly(lease, call);
     }
@@ -76,7 +75,8 @@ record LockedMethod(
     }
   }
 
-  private @Nullable Object holdInterruptibly(Lease lease, MethodInvocation call) throws Throwable {
+  private @Nullable Object holdInterruptibly(AnyLease lease, MethodInvocation call)
+      throws Throwable {
     Object result = null;
     Throwable failure = null;
     try {
@@ -103,7 +103,7 @@ record LockedMethod(
     return result;
   }
 
-  private @Nullable Object proceed(Lease lease, MethodInvocation call) throws Throwable {
+  private @Nullable Object proceed(AnyLease lease, MethodInvocation call) throws Throwable {
     Object result = surroundings.proceed(lease, call);
     if (result != null && ResultKind.isAtWork(result)) {
       throw new IllegalStateException(place
@@ -115,7 +115,7 @@ record LockedMethod(
   }
 
   @SuppressWarnings("FutureReturnValueIgnored") // The caller gets it: the method's type is a stage.
-  private @Nullable Object holdUntilDone(Lease lease, MethodInvocation call) throws Throwable {
+  private @Nullable Object holdUntilDone(AnyLease lease, MethodInvocation call) throws Throwable {
     try {
       CompletionStage<?> stage = (CompletionStage<?>) surroundings.proceed(lease, call);
       if (stage != null) {
@@ -129,7 +129,7 @@ record LockedMethod(
     return null;
   }
 
-  private static void close(Lease lease, Throwable failure) {
+  private static void close(AnyLease lease, Throwable failure) {
     try {
       lease.close();
     } catch (RuntimeException e) {

@@ -80,6 +80,7 @@ final class LockedMethods {
   private LockedMethod read(Place place, Locked annotation) {
     ResultKind kind = ResultKind.of(place);
     LockClient client = client(place, clientBean(place, annotation));
+    LockOfName locks = LockOfName.of(place, annotation, client);
     LeaseSettings lease = new LeaseSettings(place, annotation, beanFactory::resolveEmbeddedValue);
     LockName name = LockName.parse(
         place,
@@ -97,8 +98,8 @@ final class LockedMethods {
         place,
         annotation,
         name,
-        client,
-        lease.options(client, kind == ResultKind.STAGE),
+        locks,
+        lease.options(client.defaultOptions(), locks, kind == ResultKind.STAGE),
         lease.waitFor(),
         busyOutcome(place, annotation, kind),
         annotation.whenLost(),

@@ -1,6 +1,6 @@
 package io.holdfast.lock.spring;
 
-import io.holdfast.lock.Lease;
+import io.holdfast.lock.AnyLease;
 
 /**
  * Interrupts a thread when a lease is lost, until the thread has ended its work under the lease.
@@ -16,7 +16,7 @@ final class LossInterrupt {
 
   private LossInterrupt() {}
 
-  static LossInterrupt on(Lease lease) {
+  static LossInterrupt on(AnyLease lease) {
     LossInterrupt interrupt = new LossInterrupt();
     lease.onLost(loss -> interrupt.strike());
     return interrupt;

@@ -1,6 +1,6 @@
 package io.holdfast.lock.spring;
 
-import io.holdfast.lock.Lease;
+import io.holdfast.lock.AnyLease;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.SynchronousQueue;
@@ -29,10 +29,10 @@ final class StageLease {
       daemons(),
       (task, full) -> task.run());
 
-  private final Lease lease;
+  private final AnyLease lease;
   private final CompletableFuture<@Nullable Object> result = new CompletableFuture<>();
 
-  private StageLease(Lease lease) {
+  private StageLease(AnyLease lease) {
     this.lease = lease;
   }
 
@@ -52,7 +52,7 @@ final class StageLease {
    * to be waited for, throws its exception, and leaves the lease open.
    */
   static CompletableFuture<@Nullable Object> holdUntilComplete(
-      Lease lease, CompletionStage<?> stage) {
+      AnyLease lease, CompletionStage<?> stage) {
     StageLease held = new StageLease(lease);
     stage.whenComplete(held::completed);
     return held.result;

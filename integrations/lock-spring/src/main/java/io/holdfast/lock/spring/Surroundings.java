@@ -1,6 +1,6 @@
 package io.holdfast.lock.spring;
 
-import io.holdfast.lock.Lease;
+import io.holdfast.lock.AnyLease;
 import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
 
@@ -12,7 +12,7 @@ interface Surroundings {
     public void checkCaller() {}
 
     @Override
-    public @Nullable Object proceed(Lease lease, MethodInvocation call) throws Throwable {
+    public @Nullable Object proceed(AnyLease lease, MethodInvocation call) throws Throwable {
       return call.proceed();
     }
   };
@@ -24,5 +24,5 @@ interface Surroundings {
 
   /** Runs the method under the lease. */
   @Nullable
-  Object proceed(Lease lease, MethodInvocation call) throws Throwable;
+  Object proceed(AnyLease lease, MethodInvocation call) throws Throwable;
 }

@@ -1,6 +1,6 @@
 package io.holdfast.lock.spring;
 
-import io.holdfast.lock.Lease;
+import io.holdfast.lock.AnyLease;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
@@ -40,7 +40,7 @@ final class Unguarded implements Surroundings {
   }
 
   @Override
-  public @Nullable Object proceed(Lease lease, MethodInvocation call) throws Throwable {
+  public @Nullable Object proceed(AnyLease lease, MethodInvocation call) throws Throwable {
     return call.proceed();
   }
 }

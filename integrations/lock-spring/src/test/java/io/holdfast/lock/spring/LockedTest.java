@@ -5,9 +5,15 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
+import io.holdfast.lock.DistributedReadWriteLock;
+import io.holdfast.lock.DistributedSemaphore;
 import io.holdfast.lock.Lease;
 import io.holdfast.lock.LockLostException;
 import io.holdfast.lock.LockTimeoutException;
+import io.holdfast.lock.PermitLease;
+import io.holdfast.lock.ReadLease;
+import io.holdfast.lock.ReadWriteClient;
+import io.holdfast.lock.SemaphoreClient;
 import java.lang.annotation.ElementType;
 import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
@@ -47,6 +53,40 @@ class LockedTest {
       assertThat(orders.run(new Order(2), () -> true)).isTrue();
       assertThat(taken.isHeld()).isTrue();
     }
+  }
+
+  @Test
+  void callsThatReadRunBesideOtherReadersAndNotBesideAWriter() {
+    DistributedReadWriteLock prices = ((ReadWriteClient) app.others).readWrite("prices");
+    try (ReadLease other = prices.read().tryLock().orElseThrow()) {
+      assertThat(orders.read(() -> prices.read().holders().size() == 2)).isTrue();
+      assertThat(orders.readLater().toCompletableFuture().join()).isEqualTo("done");
+      assertThat(other.isHeld()).isTrue();
+    }
+    try (Lease writer = prices.write().tryLock().orElseThrow()) {
+      assertThatExceptionOfType(LockTimeoutException.class)
+          .isThrownBy(() -> orders.read(() -> true));
+      assertThat(writer.isHeld()).isTrue();
+    }
+    assertThatIllegalStateException()
+        .isThrownBy(() -> orders.read(() -> orders.write(() -> true)))
+        .withMessageContaining("owns a read");
+    assertThat(orders.write(() -> orders.read(() -> true))).isTrue();
+    assertThat(app.isFree("prices")).isTrue();
+  }
+
+  @Test
+  void asManyCallsRunAsThereArePermits() {
+    DistributedSemaphore printers = ((SemaphoreClient) app.others).semaphore("printers", 2);
+    try (PermitLease one = printers.tryLock().orElseThrow()) {
+      assertThat(orders.print(() -> printers.tryLock().isEmpty())).isTrue();
+      try (PermitLease other = printers.tryLock().orElseThrow()) {
+        assertThatExceptionOfType(LockTimeoutException.class)
+            .isThrownBy(() -> orders.print(() -> true));
+        assertThat(other.permit()).isNotEqualTo(one.permit());
+      }
+    }
+    assertThat(printers.holders()).isEmpty();
   }
 
   @Test
@@ -281,6 +321,26 @@ class LockedTest {
 
     @Locked("orders/#{#order.id}")
     boolean run(Order order, Question question) {
+      return question.ask();
+    }
+
+    @Locked(name = "prices", read = true)
+    boolean read(Question question) {
+      return question.ask();
+    }
+
+    @Locked(name = "prices", read = true)
+    CompletionStage<String> readLater() {
+      return CompletableFuture.completedFuture("done");
+    }
+
+    @Locked("prices")
+    boolean write(Question question) {
+      return question.ask();
+    }
+
+    @Locked(name = "printers", permits = 2)
+    boolean print(Question question) {
       return question.ask();
     }
 

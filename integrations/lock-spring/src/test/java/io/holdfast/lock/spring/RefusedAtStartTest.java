@@ -9,6 +9,7 @@ import io.holdfast.lock.LockClient;
 import io.holdfast.lock.LockTimeoutException;
 import jakarta.annotation.PostConstruct;
 import jakarta.annotation.PreDestroy;
+import java.lang.reflect.Proxy;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
 import java.util.stream.Stream;
@@ -16,6 +17,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.aop.framework.AopProxyUtils;
 import org.springframework.aop.framework.ProxyFactory;
 import org.springframework.aop.framework.autoproxy.AutoProxyUtils;
@@ -70,6 +72,11 @@ class RefusedAtStartTest {
         mistake(NotInTheInterface.class, "none of them has the method", "proxyTargetClass"),
         mistake(OverloadOfTheInterface.class, "none of them has the method", "proxyTargetClass"),
         mistake(GuardWithoutDatabase.class, "attribute guard", "has no guard"),
+        mistake(GuardedRead.class, "attribute guard", "leave out read"),
+        mistake(GuardedPermit.class, "attribute guard", "leave out permits"),
+        mistake(ReadOfASemaphore.class, "attribute permits", "read is set"),
+        mistake(TooManyPermits.class, "attribute permits", "1001"),
+        mistake(MinHoldOfARead.class, "attribute minHold", "a read has none"),
         mistake(EarlyBean.class, "made before locks were switched on", "lazily"),
         mistake(Constructed.class, "on the bean itself", "ApplicationRunner"),
         mistake(Destroyed.class, "on the bean itself", "ApplicationRunner"),
@@ -94,6 +101,15 @@ class RefusedAtStartTest {
           assertThat(e.getMessage()).contains(said).contains("Bean '", bean.getSimpleName() + ".");
           assertThat(e.getMessage()).isEqualTo(e.problem() + ": " + e.remedy());
         });
+  }
+
+  @ParameterizedTest
+  @ValueSource(classes = {NoReaders.class, NoSemaphores.class})
+  void whatTheClientsStoreDoesNotHaveEndsTheStart(Class<?> bean) {
+    assertThatExceptionOfType(InvalidLockedMethodException.class)
+        .isThrownBy(() -> App.start(PlainClient.class, bean).close())
+        .withMessageContaining("the client's store has no ")
+        .withMessageContaining("take another store");
   }
 
   @Test
@@ -384,6 +400,66 @@ class RefusedAtStartTest {
     @Override
     public Object postProcessAfterInitialization(Object bean, String name) {
       return bean instanceof Narrow ? new ProxyFactory(bean).getProxy() : bean;
+    }
+  }
+
+  static class GuardedRead {
+    @Locked(name = "a", read = true, guard = true)
+    void run() {}
+  }
+
+  static class GuardedPermit {
+    @Locked(name = "a", permits = 2, guard = true)
+    void run() {}
+  }
+
+  static class ReadOfASemaphore {
+    @Locked(name = "a", read = true, permits = 2)
+    void run() {}
+  }
+
+  static class TooManyPermits {
+    @Locked(name = "a", permits = 1001)
+    void run() {}
+  }
+
+  static class MinHoldOfARead {
+    @Locked(name = "a", read = true, minHold = "1s")
+    void run() {}
+  }
+
+  static class NoReaders {
+    @Locked(name = "a", client = PlainClient.NAME, read = true)
+    void run() {}
+  }
+
+  static class NoSemaphores {
+    @Locked(name = "a", client = PlainClient.NAME, permits = 2)
+    void run() {}
+  }
+
+  /** The client of a store that has locks only. */
+  static class PlainClient implements FactoryBean<LockClient>, AutoCloseable {
+    static final String NAME = "refusedAtStartTest.PlainClient";
+
+    private final LockClient locks = InMemoryLocks.builder().build();
+
+    @Override
+    public LockClient getObject() {
+      return (LockClient) Proxy.newProxyInstance(
+          LockClient.class.getClassLoader(),
+          new Class<?>[] {LockClient.class},
+          (proxy, method, arguments) -> method.invoke(locks, arguments));
+    }
+
+    @Override
+    public Class<?> getObjectType() {
+      return LockClient.class;
+    }
+
+    @Override
+    public void close() {
+      locks.close();
     }
   }
 
