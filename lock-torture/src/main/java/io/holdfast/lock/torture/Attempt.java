@@ -110,6 +110,11 @@ record Attempt(
     return answer == Answer.GRANTED;
   }
 
+  /** Whether it asked for what it would share with others that read. */
+  boolean reads() {
+    return options.contains(Call.text(Call.Kind.READ));
+  }
+
   /**
    * Returns the time for which the lease was certainly valid, by its holder's clock; null if none:
    *

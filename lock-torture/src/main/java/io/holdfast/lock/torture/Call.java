@@ -1,10 +1,11 @@
 package io.holdfast.lock.torture;
 
-import io.holdfast.lock.DistributedLock;
-import io.holdfast.lock.Lease;
+import io.holdfast.lock.Acquirable;
+import io.holdfast.lock.AnyLease;
 import io.holdfast.lock.LockClient;
 import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.Ownership;
+import io.holdfast.lock.ReadWriteClient;
 import java.time.Duration;
 import java.util.Locale;
 import java.util.Random;
@@ -39,15 +40,20 @@ record Call(Way way, Kind kind, Ownership ownership, Duration maxWait) {
     /** Renewed, with a maximum hold. */
     BOUNDED,
     /** Renewed, with a minimum hold. */
-    KEPT
+    KEPT,
+    /** Renewed, and shared with others that read. */
+    READ
   }
 
-  static Call any(Random random) {
+  /** @param hasReaders whether the store has read-write locks */
+  static Call any(Random random, boolean hasReaders) {
     Way way = Way.values()[random.nextInt(Way.values().length)];
-    int kind = random.nextInt(20);
+    int kind = random.nextInt(hasReaders ? 40 : 20);
     return new Call(
         way,
-        kind < 11 ? Kind.RENEWED : kind < 17 ? Kind.FIXED : kind < 19 ? Kind.BOUNDED : Kind.KEPT,
+        kind < 11
+            ? Kind.RENEWED
+            : kind < 17 ? Kind.FIXED : kind < 19 ? Kind.BOUNDED : kind < 20 ? Kind.KEPT : Kind.READ,
         random.nextInt(3) == 0 ? Ownership.LEASE : Ownership.THREAD,
         way == Way.TRY_FOR || way == Way.LOCK_WITHIN
             ? Duration.ofMillis(random.nextInt(WAIT_MILLIS_MAX))
@@ -59,14 +65,21 @@ record Call(Way way, Kind kind, Ownership ownership, Duration maxWait) {
    * full heap must not lose it.
    */
   @Nullable
-  Lease on(LockClient client, String name) throws InterruptedException {
-    DistributedLock lock = client.get(name, options());
+  AnyLease on(LockClient client, String name) throws InterruptedException {
+    Acquirable<? extends AnyLease> lock = lock(client, name);
     return switch (way) {
       case TRY_ONCE -> lock.tryLock().orElse(null);
       case TRY_FOR -> lock.tryLock(maxWait).orElse(null);
       case LOCK_WITHIN -> lock.lockWithin(maxWait);
       case LOCK -> lock.lock();
     };
+  }
+
+  /** Returns the lock that it asks for. */
+  Acquirable<? extends AnyLease> lock(LockClient client, String name) {
+    return kind == Kind.READ
+        ? ((ReadWriteClient) client).readWrite(name, options()).read()
+        : client.get(name, options());
   }
 
   long maxWaitMillis() {
@@ -79,7 +92,7 @@ record Call(Way way, Kind kind, Ownership ownership, Duration maxWait) {
 
   LockOptions options() {
     LockOptions options = switch (kind) {
-      case RENEWED -> LockOptions.renewed(StoreKind.TTL);
+      case RENEWED, READ -> LockOptions.renewed(StoreKind.TTL);
       case FIXED -> LockOptions.fixed(StoreKind.FIXED_TTL);
       case BOUNDED -> LockOptions.renewed(StoreKind.TTL).withMaxHold(MAX_HOLD);
       case KEPT -> LockOptions.renewed(StoreKind.TTL).withMinHold(MIN_HOLD);
@@ -95,10 +108,13 @@ record Call(Way way, Kind kind, Ownership ownership, Duration maxWait) {
   /** Returns the text of such a number. */
   static String text(int code) {
     return (Way.values()[code / 100]
-            + " "
-            + Kind.values()[code / 10 % 10]
-            + " by "
+            + text(Kind.values()[code / 10 % 10])
             + Ownership.values()[code % 10])
         .toLowerCase(Locale.ROOT);
+  }
+
+  /** Returns what the text of a call says of its kind, and of no other. */
+  static String text(Kind kind) {
+    return (" " + kind + " by ").toLowerCase(Locale.ROOT);
   }
 }

@@ -8,6 +8,7 @@ import io.holdfast.lock.torture.Attempt.Write;
 import io.holdfast.lock.torture.Fault.Kind;
 import io.holdfast.lock.torture.Finding.Rule;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -89,33 +90,51 @@ final class Judge {
   }
 
   private void lookForTwoHolders(int name, List<Attempt> attempts) {
-    @Nullable Sure longest = null; // Of those that began before, the one that ended last.
+    // Of those that began before, the ones that ended last.
+    @Nullable Sure longestRead = null;
+    @Nullable Sure longestOther = null;
     for (Sure next : sure(attempts)) {
-      if (longest != null && longest.interval.overlaps(next.interval)) {
-        long from = next.interval.from();
-        long nanos = Math.min(longest.interval.until(), next.interval.until()) - from;
-        findings.add(new Finding(
-            Rule.TWO_HOLDERS,
-            name,
-            from,
-            String.format(Locale.ROOT, "for %.3f ms:%n    ", nanos / 1e6) + text(longest.attempt)
-                + "\n    " + text(next.attempt),
-            lossAllowed(longest.attempt, from, from + nanos, endsByServerClock())));
+      if (longestOther != null && longestOther.interval.overlaps(next.interval)) {
+        areTwoHolders(name, longestOther, next);
+      } else if (longestRead != null
+          && !next.attempt.reads()
+          && longestRead.interval.overlaps(next.interval)) {
+        areTwoHolders(name, longestRead, next);
       }
-      if (longest == null || next.interval.until() > longest.interval.until()) {
-        longest = next;
+      if (next.attempt.reads()) {
+        longestRead = later(longestRead, next);
+      } else {
+        longestOther = later(longestOther, next);
       }
     }
+  }
+
+  /** Returns the one that ended last. */
+  private static Sure later(@Nullable Sure longest, Sure next) {
+    return longest == null || next.interval.until() > longest.interval.until() ? next : longest;
+  }
+
+  private void areTwoHolders(int name, Sure first, Sure next) {
+    long from = next.interval.from();
+    long nanos = Math.min(first.interval.until(), next.interval.until()) - from;
+    findings.add(new Finding(
+        Rule.TWO_HOLDERS,
+        name,
+        from,
+        String.format(Locale.ROOT, "for %.3f ms:%n    ", nanos / 1e6) + text(first.attempt)
+            + "\n    " + text(next.attempt),
+        lossAllowed(first.attempt, from, from + nanos, endsByServerClock())));
   }
 
   /**
    * Looks for tokens that are not above that of an earlier grant. A call that was answered before
    * another began was granted first; so was the first of two leases with times one after another.
+   * Of two reads, nothing is said.
    */
   private void lookForTokensThatFell(int name, List<Attempt> attempts) {
     @Nullable Attempt before = null;
     for (Sure next : sure(attempts)) {
-      if (before != null && before.token() >= next.attempt.token()) {
+      if (before != null && isFall(before, next.attempt)) {
         // Where two may hold at once, the one that was granted first may be seen later.
         long at = next.interval.from();
         fell(name, before, next.attempt, lossAllowed(before, at, at, endsByServerClock()));
@@ -125,26 +144,41 @@ final class Judge {
     List<Attempt> granted = attempts.stream().filter(Attempt::granted).toList();
     List<Attempt> byAnswer =
         granted.stream().sorted(Comparator.comparingLong(Attempt::answeredAt)).toList();
-    @Nullable Attempt highest = null;
+    @Nullable Attempt highestRead = null;
+    @Nullable Attempt highestOther = null;
     int answered = 0;
     for (Attempt next :
         granted.stream().sorted(Comparator.comparingLong(Attempt::askedAt)).toList()) {
       while (answered < byAnswer.size() && byAnswer.get(answered).answeredAt() < next.askedAt()) {
         Attempt one = byAnswer.get(answered);
-        highest = highest == null || one.token() > highest.token() ? one : highest;
+        if (one.reads()) {
+          highestRead = higher(highestRead, one);
+        } else {
+          highestOther = higher(highestOther, one);
+        }
         answered++;
       }
-      if (highest != null && highest.token() >= next.token()) {
-        fell(name, highest, next, fallAllowed(highest, next));
+      for (Attempt highest : Arrays.asList(highestRead, highestOther)) {
+        if (highest != null && isFall(highest, next)) {
+          fell(name, highest, next, fallAllowed(highest, next));
+        }
       }
     }
     Map<Long, Attempt> byToken = new HashMap<>();
     for (Attempt next : granted) {
       Attempt same = byToken.put(next.token(), next);
-      if (same != null) {
+      if (same != null && isFall(same, next)) {
         fell(name, same, next, fallAllowed(same, next));
       }
     }
+  }
+
+  private static Attempt higher(@Nullable Attempt highest, Attempt next) {
+    return highest == null || next.token() > highest.token() ? next : highest;
+  }
+
+  private static boolean isFall(Attempt before, Attempt after) {
+    return before.token() >= after.token() && !(before.reads() && after.reads());
   }
 
   private void fell(int name, Attempt before, Attempt after, String documented) {

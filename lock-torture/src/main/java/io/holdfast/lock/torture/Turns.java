@@ -1,5 +1,6 @@
 package io.holdfast.lock.torture;
 
+import io.holdfast.lock.AnyLease;
 import io.holdfast.lock.DistributedLock;
 import io.holdfast.lock.Lease;
 import io.holdfast.lock.LockClient;
@@ -8,6 +9,8 @@ import io.holdfast.lock.LockLostException;
 import io.holdfast.lock.LockStoreException;
 import io.holdfast.lock.LockTimeoutException;
 import io.holdfast.lock.Ownership;
+import io.holdfast.lock.ReadLease;
+import io.holdfast.lock.ReadWriteClient;
 import io.holdfast.lock.torture.Attempt.Answer;
 import io.holdfast.lock.torture.Attempt.Closing;
 import io.holdfast.lock.torture.Attempt.Nested;
@@ -66,7 +69,11 @@ final class Turns implements Runnable {
     try {
       while (log.ordered() == Order.WORK) {
         try {
-          turn(random.nextInt(task.names().size()), Call.any(random), false, holdNanos());
+          turn(
+              random.nextInt(task.names().size()),
+              Call.any(random, client instanceof ReadWriteClient),
+              false,
+              holdNanos());
         } catch (OutOfMemoryError | LinkageError e) {
           boolean unused = starved(e); // With no lease in hand.
         }
@@ -154,7 +161,7 @@ final class Turns implements Runnable {
     long stalledNanos = log.noted(Note.STALLED_NANOS);
     boolean starved = isStarved();
     entry.set(Field.ASKED_AT, System.nanoTime());
-    @Nullable Lease lease = null;
+    @Nullable AnyLease lease = null;
     Answer answer;
     try {
       lease = call.on(client, task.names().get(name));
@@ -184,7 +191,7 @@ final class Turns implements Runnable {
           entry.set(Field.WRITE, Write.UNDOCUMENTED);
         }
       }
-      close(entry, lease);
+      close(entry, lease, task.names().get(name));
     }
     return lease != null;
   }
@@ -193,17 +200,23 @@ final class Turns implements Runnable {
     return starved(failure) ? Answer.STARVED : Answer.UNDOCUMENTED;
   }
 
-  private long token(Lease lease) {
-    return task.wrong() == Wrong.FALLING_TOKENS ? COUNTED.incrementAndGet() : lease.token();
+  private long token(AnyLease lease) {
+    return task.wrong() == Wrong.FALLING_TOKENS ? COUNTED.incrementAndGet() : tokenOf(lease);
+  }
+
+  private static long tokenOf(AnyLease lease) {
+    return lease instanceof ReadLease read ? read.token() : ((Lease) lease).token();
   }
 
   /** Checks the lease until the time is over or the lease is. */
-  private void hold(Entry entry, Lease lease, Call call, int name, long holdNanos) {
+  private void hold(Entry entry, AnyLease lease, Call call, int name, long holdNanos) {
     long end = System.nanoTime() + holdNanos;
     boolean asked = false;
     boolean asks = random.nextInt(8) == 0;
-    boolean writes = task.store().hasGuards() && random.nextInt(4) == 0;
-    boolean nests = random.nextInt(4) == 0;
+    boolean writes = task.store().hasGuards() && random.nextInt(4) == 0 && lease instanceof Lease;
+    // A read that no thread owns may have another beside it, or not.
+    boolean nests = random.nextInt(4) == 0
+        && (call.kind() != Call.Kind.READ || call.ownership() == Ownership.THREAD);
     while (true) {
       long before = System.nanoTime();
       if (!isHeld(lease)) {
@@ -223,7 +236,7 @@ final class Turns implements Runnable {
       }
       if (writes && random.nextInt(4) == 0) {
         writes = false;
-        write(entry, lease);
+        write(entry, (Lease) lease);
       } else if (asks && random.nextInt(20) == 0) {
         asks = false;
         ask(lease, call);
@@ -236,7 +249,7 @@ final class Turns implements Runnable {
     }
   }
 
-  private static boolean ensuresHeld(Lease lease) {
+  private static boolean ensuresHeld(AnyLease lease) {
     try {
       lease.ensureHeld();
       return true;
@@ -246,7 +259,7 @@ final class Turns implements Runnable {
   }
 
   /** Asks the store, which may be about to be broken; a fixed lease also gets more time. */
-  private static void ask(Lease lease, Call call) {
+  private static void ask(AnyLease lease, Call call) {
     try {
       if (call.kind() == Call.Kind.FIXED) {
         lease.extend(StoreKind.FIXED_TTL);
@@ -259,17 +272,17 @@ final class Turns implements Runnable {
   }
 
   /** Asks for the lock once more, while this thread has it. */
-  private void nest(Entry entry, Lease lease, Call call, String name) {
-    @Nullable Lease nested = null;
+  private void nest(Entry entry, AnyLease lease, Call call, String name) {
+    @Nullable AnyLease nested = null;
     boolean answered = false;
     try {
-      nested = client.get(name, call.options()).tryLock().orElse(null);
+      nested = call.lock(client, name).tryLock().orElse(null);
       answered = true;
     } catch (LockLostException | LockStoreException e) {
       // Correct if the lease was lost, which the next check tells.
     }
     boolean right = call.ownership() == Ownership.THREAD
-        ? nested != null && nested.token() == lease.token()
+        ? nested != null && tokenOf(nested) == tokenOf(lease)
         : answered && nested == null;
     if (lease.isHeld()) {
       entry.set(Field.NESTED, right ? Nested.RIGHT : Nested.WRONG);
@@ -279,7 +292,7 @@ final class Turns implements Runnable {
     }
   }
 
-  private boolean isHeld(Lease lease) {
+  private boolean isHeld(AnyLease lease) {
     return lease.isHeld() || task.wrong() == Wrong.IGNORE_LOSSES;
   }
 
@@ -303,18 +316,18 @@ final class Turns implements Runnable {
     entry.set(Field.WRITE, end);
   }
 
-  private void close(Entry entry, Lease lease) {
+  private void close(Entry entry, AnyLease lease, String name) {
     entry.set(Field.CLOSE_BEGAN_AT, System.nanoTime());
     Closing closing = closing(lease);
     entry.set(Field.CLOSED_AT, System.nanoTime());
     entry.set(Field.CLOSING, closing);
     if (task.wrong() == Wrong.FREE_BY_NAME) {
-      free(client.get(lease.name()));
+      free(client.get(name));
     }
   }
 
   /** Closes a lease, again and again while there is no memory for it. */
-  private Closing closing(Lease lease) {
+  private Closing closing(AnyLease lease) {
     boolean starved = false;
     while (true) {
       try {

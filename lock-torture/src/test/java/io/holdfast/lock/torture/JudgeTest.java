@@ -59,6 +59,46 @@ class JudgeTest {
   }
 
   @Test
+  void readersAreBesideEachOtherWithTokensInAnyOrder() {
+    Story story = Story.on(StoreKind.REDIS)
+        .told("worker 0, reading, asked 1, granted 200 at 10, believed 11 to 99")
+        .told("worker 1, reading, asked 20, granted 200 at 30, believed 31 to 40")
+        .told("worker 2, reading, asked 50, granted 100 at 60, believed 61 to 70");
+    assertThat(story.judged()).isEmpty();
+  }
+
+  @Test
+  void aReaderAndAWriterAtOneTimeAreTwoHolders() {
+    Story readFirst = Story.on(StoreKind.REDIS)
+        .told("worker 0, reading, asked 1, granted 100 at 10, believed 11 to 99")
+        .told("worker 1, reading, asked 2, granted 100 at 11, believed 12 to 20")
+        .told("worker 2, asked 20, granted 200 at 30, believed 31 to 40");
+    assertThat(rules(readFirst)).containsExactly(Rule.TWO_HOLDERS);
+    Story writtenFirst = Story.on(StoreKind.REDIS)
+        .told("worker 0, asked 1, granted 100 at 10, believed 11 to 99")
+        .told("worker 1, reading, asked 20, granted 200 at 30, believed 31 to 40");
+    assertThat(rules(writtenFirst)).containsExactly(Rule.TWO_HOLDERS);
+  }
+
+  @Test
+  void aReadersTokenIsBetweenThoseOfTheWritersBeforeAndAfterIt() {
+    String write =
+        "worker 0, asked 1, granted 100 at 10, believed 11 to 20, closed NORMAL 21 to 22";
+    String read =
+        "worker 1, reading, asked 30, granted %s at 31, believed 32 to 40, closed NORMAL 41 to 42";
+    String next =
+        "worker 2, asked 50, granted 300 at 51, believed 52 to 60, closed NORMAL 61 to 62";
+    for (int token : new int[] {100, 99, 300, 301}) {
+      Story story =
+          Story.on(StoreKind.REDIS).told(write).told(read.formatted(token)).told(next);
+      assertThat(rules(story)).as("token %s", token).containsExactly(Rule.TOKEN_FELL);
+    }
+    Story right =
+        Story.on(StoreKind.REDIS).told(write).told(read.formatted(200)).told(next);
+    assertThat(right.judged()).isEmpty();
+  }
+
+  @Test
   void whatAFrozenWorkerNotesLateAccusesNobody() {
     // Frozen from 20 to 90, after it read the clock and before it asked the lease, which is lost by
     // then: the last check that said yes began at 19.

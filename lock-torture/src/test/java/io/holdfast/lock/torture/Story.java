@@ -34,7 +34,7 @@ final class Story {
 
   /**
    * Adds an attempt, as in {@code worker 1, asked 5, granted 200 at 52, believed 53 to 70, closed
-   * LOST 71 to 75}; what is left out did not happen.
+   * LOST 71 to 75}; what is left out did not happen. With {@code reading}, it shares the lock.
    */
   Story told(String attempt) {
     Map<String, String[]> said = new HashMap<>();
@@ -51,7 +51,7 @@ final class Story {
         new Attempt.Id((int) number(said, "worker", 1), 0, attempts.size()),
         0,
         0,
-        "lock renewed by thread",
+        said.containsKey("reading") ? "lock read by thread" : "lock renewed by thread",
         false,
         number(said, "asked", 1) * MILLI,
         number(said, answered, answer == Answer.GRANTED ? 3 : 2) * MILLI,
