@@ -1,9 +1,9 @@
 package io.holdfast.lock.consul;
 
-import io.holdfast.lock.LockClientBuilder;
+import io.holdfast.lock.ReadWriteClientBuilder;
 import io.holdfast.lock.consul.http.ConsulHttp;
 import io.holdfast.lock.consul.store.ConsulStore;
-import io.holdfast.lock.spi.LockStore;
+import io.holdfast.lock.spi.ReadWriteStore;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoreSettings;
 import java.util.Objects;
@@ -13,7 +13,7 @@ import okhttp3.OkHttpClient;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Locks in Consul's key-value store.
+ * Locks and read-write locks in Consul's key-value store.
  *
  * <pre>{@code
  * try (LockClient locks = ConsulLocks.builder(new OkHttpClient(), "http://localhost:8500").build()) {
@@ -83,7 +83,7 @@ public final class ConsulLocks {
   }
 
   /** Builds clients on Consul. */
-  public static final class Builder extends LockClientBuilder<Builder> {
+  public static final class Builder extends ReadWriteClientBuilder<Builder> {
     private final OkHttpClient client;
     private final HttpUrl address;
     private String prefix = "holdfast";
@@ -119,7 +119,7 @@ public final class ConsulLocks {
     }
 
     @Override
-    protected LockStore openStore(StoreSettings settings) throws StoreException {
+    protected ReadWriteStore openStore(StoreSettings settings) throws StoreException {
       ConsulHttp.Settings http =
           new ConsulHttp.Settings(client, address, token, ConsulException::new);
       return new ConsulStore(ConsulHttp.open(http, prefix, settings), prefix, settings);

@@ -42,15 +42,14 @@ class ConsulFixture extends ConsulAccess implements Fixture {
 
   @Override
   public Set<Capability> capabilities() {
-    return EnumSet.complementOf(
-        EnumSet.of(Capability.CALLER_TRANSACTIONS, Capability.SEMAPHORES, Capability.READ_WRITE));
+    return EnumSet.complementOf(EnumSet.of(Capability.CALLER_TRANSACTIONS, Capability.SEMAPHORES));
   }
 
   @Override
   public String whyNot(Capability missing) {
     return missing == Capability.CALLER_TRANSACTIONS
         ? "Consul's transactions are one request each, so none is ever open around a lock"
-        : "Consul has mutexes only, so far";
+        : "Consul has no semaphores so far";
   }
 
   @Override

@@ -63,6 +63,17 @@ final class OpenStore implements AutoCloseable, StoreEvents {
     return new Claim(key(name), Claim.EXCLUSIVE, ownerId, ttl, Duration.ZERO, "a test");
   }
 
+  /** Makes the claim of a reader. */
+  static Claim readClaim(String name, Duration ttl) {
+    Claim claim = claim(name, ttl);
+    return new Claim(
+        claim.key(), Claim.SHARED, claim.ownerId(), ttl, Duration.ZERO, claim.holder());
+  }
+
+  static Claim readClaim(String name) {
+    return readClaim(name, TTL);
+  }
+
   ConsulGrant acquire(String name) throws StoreException {
     return acquire(claim(name));
   }

@@ -54,7 +54,7 @@ class WritingTest {
   @Test
   void whatIsNoMarkIsAHolderOfWhomNothingElseIsKnown() {
     Instant since = Instant.parse("2026-11-22T08:00:00.123Z");
-    Mark mark = new Mark(true, 5, 7, since.toString(), "a holder, of several words");
+    Mark mark = new Mark(Mark.Word.RELEASED, 5, 7, since.toString(), "a holder, of several words");
     assertThat(Mark.parse(mark.text())).isEqualTo(mark);
     assertThat(mark.since()).isEqualTo(since);
     for (String text : List.of(
@@ -64,14 +64,14 @@ class WritingTest {
         "attempt -5 0 2026-11-22T08:00:00Z them",
         "attempt 5 many 2026-11-22T08:00:00Z them",
         "attempt 5 2026-11-22T08:00:00Z them")) {
-      assertThat(Mark.parse(text)).isEqualTo(new Mark(false, 0, 0, "", text));
+      assertThat(Mark.parse(text)).isEqualTo(new Mark(Mark.Word.ATTEMPT, 0, 0, "", text));
     }
   }
 
   @Test
   void aMarkOfALaterVersionIsAnAttemptWithItsTtl() {
-    Mark mark = Mark.parse("reader 5000 7 2026-11-22T08:00:00Z of a later version");
-    assertThat(mark.released()).isFalse();
+    Mark mark = Mark.parse("permit 5000 7 2026-11-22T08:00:00Z of a later version");
+    assertThat(mark.word()).isEqualTo(Mark.Word.ATTEMPT);
     assertThat(mark.millis()).isEqualTo(5_000);
     assertThat(mark.overIndex()).isEqualTo(7);
   }

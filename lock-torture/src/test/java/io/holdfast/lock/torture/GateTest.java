@@ -56,7 +56,7 @@ class GateTest {
       new Report("lock-zookeeper", "zookeeper.ZooKeeperConformanceTest"),
       Set.of(SEMAPHORES, CALLER_TRANSACTIONS),
       new Report("lock-consul", "consul.ConsulConformanceTest"),
-      Set.of(SEMAPHORES, READ_WRITE, CALLER_TRANSACTIONS));
+      Set.of(SEMAPHORES, CALLER_TRANSACTIONS));
 
   /** The report of a test class, by its module and its name within our package. */
   private record Report(String module, String test) {

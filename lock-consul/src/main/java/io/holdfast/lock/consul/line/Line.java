@@ -13,7 +13,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The line of one lock at one moment: the keys of attempts that are not over, and of minimum holds,
- * in the order in which they were locked. The first has the lock.
+ * in the order in which they were locked. The first has the lock, and if it is a reader's, so have
+ * all up to the first that is not.
  *
  * <p>An <em>orphan</em> is a key whose session ended before the attempt was marked as over. Its
  * attempt may have the lock, and its holder may not have heard of the session's end. The index at
@@ -36,6 +37,19 @@ public final class Line {
 
     public boolean hasSession() {
       return !entry.session().isEmpty();
+    }
+
+    private boolean isShared() {
+      return mark.word() == Mark.Word.READER;
+    }
+
+    /**
+     * Whether an attempt behind it must wait for its end.
+     *
+     * @param shared whether that attempt is a reader's
+     */
+    private boolean blocks(boolean shared) {
+      return !shared || !isShared();
     }
 
     public boolean isTimed() {
@@ -73,7 +87,10 @@ public final class Line {
     }
   }
 
-  /** The flags of a key whose last attempt had the lock before it was marked as over. */
+  /**
+   * The flags of a key whose last attempt had the lock, for itself, before it was marked as over. A
+   * reader's never has them: others before it may still have the lock.
+   */
   public static final long HAD_LOCK = 1;
 
   private final Map<String, Entry> entries = new LinkedHashMap<>();
@@ -122,13 +139,54 @@ public final class Line {
     return places.isEmpty();
   }
 
-  /** Whether a living session has the lock, so that time alone does not free it. */
-  public boolean isHeld() {
-    return !isEmpty() && !first().isTimed();
+  /** Whether an attempt that joins now has to wait. */
+  public boolean isTaken(boolean shared) {
+    return places.stream().anyMatch(place -> place.blocks(shared));
+  }
+
+  /** Whether a living session keeps it waiting, so that time alone does not let it in. */
+  public boolean isHeld(boolean shared) {
+    return front().stream().anyMatch(place -> place.blocks(shared) && !place.isTimed());
   }
 
   public Place first() {
     return places.get(0);
+  }
+
+  /** Returns the places that have the lock: the first, or all readers up to the first other one. */
+  public List<Place> inside() {
+    List<Place> readers = places.stream().takeWhile(Place::isShared).toList();
+    return readers.isEmpty() ? places.stream().limit(1).toList() : readers;
+  }
+
+  /** Returns the readers that have the lock. */
+  public List<Place> readers() {
+    return inside().stream().filter(Place::isShared).toList();
+  }
+
+  /**
+   * Returns the first places, up to the first that is no reader's. An attempt that waits, waits for
+   * one of them at least.
+   */
+  List<Place> front() {
+    int readers = (int) places.stream().takeWhile(Place::isShared).count();
+    return places.subList(0, Math.min(readers + 1, places.size()));
+  }
+
+  /** Returns those at the front that only time ends, and for which this attempt has to wait. */
+  List<Place> timedAtFront(boolean shared) {
+    return front().stream()
+        .filter(place -> place.isTimed() && place.blocks(shared))
+        .toList();
+  }
+
+  /**
+   * Returns those at the front that have no session, if no countdown measures the time of any: it
+   * is not broken off for the sake of others.
+   */
+  List<Place> uncounted() {
+    List<Place> ended = front().stream().filter(place -> !place.hasSession()).toList();
+    return ended.stream().anyMatch(this::isCountedDown) ? List.of() : ended;
   }
 
   public List<Place> orphans() {
@@ -192,12 +250,21 @@ public final class Line {
   }
 
   /**
-   * Returns the places that may have the lock: the orphans at the beginning, and the place after
-   * them.
+   * Returns the places that may have the lock: those that have it once the orphans before them are
+   * not counted.
    */
   private List<Place> possibleHolders() {
-    long orphans = places.stream().takeWhile(Place::isOrphan).count();
-    return places.stream().limit(orphans + 1).toList();
+    List<Place> possible = new ArrayList<>();
+    List<Place> certain = new ArrayList<>();
+    for (Place place : places) {
+      if (certain.stream().noneMatch(before -> before.blocks(place.isShared()))) {
+        possible.add(place);
+      }
+      if (!place.isOrphan()) {
+        certain.add(place);
+      }
+    }
+    return possible;
   }
 
   /** Returns the places, in order. */
@@ -205,9 +272,14 @@ public final class Line {
     return places;
   }
 
-  /** Returns the places before this one, in order. */
+  /**
+   * Returns the places before this one that have to go first, in order: of a reader's, those that
+   * are no readers'.
+   */
   public List<Place> ahead(Place place) {
-    return List.copyOf(places.subList(0, places.indexOf(place)));
+    return places.subList(0, places.indexOf(place)).stream()
+        .filter(before -> before.blocks(place.isShared()))
+        .toList();
   }
 
   /** Returns the key of a place as this line shows it; null: it does not exist. */
@@ -226,8 +298,8 @@ public final class Line {
   }
 
   /**
-   * Whether the present state of its key proves that a place had the lock and was given up. Then
-   * all places before it are over, too.
+   * Whether the present state of its key proves that a place had the lock for itself and was given
+   * up. Then all places before it are over, too.
    */
   public static boolean hadLock(Place place, @Nullable Entry now) {
     return now != null && isOver(place, now) && now.flags() == HAD_LOCK;

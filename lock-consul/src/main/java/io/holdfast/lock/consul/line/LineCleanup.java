@@ -6,6 +6,7 @@ import io.holdfast.lock.consul.http.Outcome;
 import io.holdfast.lock.consul.http.SessionRequests;
 import io.holdfast.lock.consul.http.Transaction;
 import io.holdfast.lock.spi.Deadline;
+import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.LockKind;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoredHolder;
@@ -153,6 +154,12 @@ public final class LineCleanup {
     return lines;
   }
 
+  /** Reads the line of a lock, and notes what is to be done with its keys. */
+  public Line read(LockKey key, Deadline deadline) throws StoreException {
+    String folder = keys.line(key);
+    return read(List.of(folder), deadline).getOrDefault(folder, new Line(List.of()));
+  }
+
   /** Returns for how much longer this client has to see a place before it may end it. */
   private long leftNanos(Line.Place place, Line line) {
     Seen seen = timed.get(identity(place));
@@ -162,39 +169,38 @@ public final class LineCleanup {
     return seen == null ? place.nanos() : seen.untilNanos() - time.nanos();
   }
 
-  /** Returns the holder of a lock, which has the first place of its line. */
-  public StoredHolder holder(Line line) {
-    Line.Place first = line.first();
-    Mark mark = first.mark();
+  /** Returns what is known of a place that has the lock. */
+  public StoredHolder holder(Line.Place place, Line line) {
+    Mark mark = place.mark();
     Duration left = Duration.ofMillis(mark.millis()).multipliedBy(TTLS_OF_A_CRASH);
-    if (first.isTimed()) {
-      left = Duration.ofNanos(Math.max(0, leftNanos(first, line)));
+    if (place.isTimed()) {
+      left = Duration.ofNanos(Math.max(0, leftNanos(place, line)));
     }
-    return new StoredHolder(first.number(), mark.holder(), mark.since(), left, mark.released());
+    return new StoredHolder(place.number(), mark.holder(), mark.since(), left, mark.released());
   }
 
   /**
-   * Ends the first place of a line if it is timed and its time is over: if this client has seen it
-   * for long enough, a countdown has run out, or the end of its session is witnessed.
+   * Ends those at the front of a line that are timed and whose time is over: this client has seen
+   * them for long enough, a countdown has run out, or the end of their session is witnessed.
    *
-   * @return the nanoseconds for which it must still be left alone; {@link Long#MAX_VALUE}: it is
-   *     not timed, so somebody has the lock; zero: it is ended, or has changed, and the line must
-   *     be read again
+   * @param shared whether a reader waits for it
+   * @return the nanoseconds for which those that it waits for must still be left alone;
+   *     {@link Long#MAX_VALUE}: none is timed, so somebody has the lock; zero or less: one is
+   *     ended, has changed, or is over by now, and the line must be read again
    */
-  public long endFirstIfOver(Line line, Deadline deadline) throws StoreException {
-    if (!line.first().isTimed()) {
-      return Long.MAX_VALUE;
+  public long endIfOver(Line line, boolean shared, Deadline deadline) throws StoreException {
+    List<Line.Place> awaited = line.timedAtFront(shared);
+    for (Line.Place place : awaited) {
+      if (place.isOrphan() && leftNanos(place, line) > 0) {
+        witnessedEnds.look(place, deadline);
+      }
     }
-    if (line.first().isOrphan() && leftNanos(line.first(), line) > 0) {
-      witnessedEnds.look(line.first(), deadline);
+    if (line.timedAtFront(false).stream().anyMatch(place -> leftNanos(place, line) <= 0)) {
+      // With all others whose time is over: a process that died can have left many.
+      end(line.timed().stream().filter(place -> leftNanos(place, line) <= 0).toList(), deadline);
+      return 0;
     }
-    long leftNanos = leftNanos(line.first(), line);
-    if (leftNanos > 0) {
-      return leftNanos;
-    }
-    // With all others whose time is over: a process that died can have left many.
-    end(line.timed().stream().filter(place -> leftNanos(place, line) <= 0).toList(), deadline);
-    return 0;
+    return awaited.stream().mapToLong(place -> leftNanos(place, line)).min().orElse(Long.MAX_VALUE);
   }
 
   private void endSeen(List<Seen> seen) throws StoreException {
@@ -293,15 +299,18 @@ public final class LineCleanup {
   }
 
   /**
-   * Begins a countdown for a line whose first key has no session, unless there is one, since this
-   * client may be closed before the time of that place is over. It is begun in the background: no
-   * answer to a caller depends on it.
+   * Begins a countdown for a line with a key at its front that has no session, unless there is one,
+   * since this client may be closed before the time of that place is over. It is begun in the
+   * background: no answer to a caller depends on it.
    */
   public void countDown(Line line) {
-    if (!line.isEmpty() && !line.first().hasSession() && !line.isCountedDown(line.first())) {
-      String folder = Keys.lineOf(line.first().entry().key());
-      uncounted.add(folder, line, time.nanos());
+    if (!line.uncounted().isEmpty()) {
+      uncounted.add(folder(line), line, time.nanos());
     }
+  }
+
+  private static String folder(Line line) {
+    return Keys.lineOf(line.first().entry().key());
   }
 
   /**
@@ -316,12 +325,12 @@ public final class LineCleanup {
     try {
       begin(line, deadline);
     } catch (StoreException | RuntimeException e) {
-      log.debug("Not counted down: {}", line.first(), e);
+      log.debug("Not counted down: {}", folder(line), e);
     }
   }
 
   private void begin(Line line, Deadline deadline) throws StoreException {
-    long ttlSeconds = ttlSeconds(line.first());
+    long ttlSeconds = ttlSeconds(line.uncounted());
     String one;
     try {
       one = requests.createTimer(ttlSeconds, "", deadline);
@@ -336,7 +345,7 @@ public final class LineCleanup {
     // Both must be on one node, and the address may be that of many agents.
     String other = requests.createTimer(ttlSeconds, requests.node(one, deadline), deadline);
     String text = Countdown.text(ttlSeconds, line.newestTimed());
-    String folder = Keys.lineOf(line.first().entry().key());
+    String folder = folder(line);
     Transaction begin = new Transaction();
     line.countdownParts().forEach(part -> begin.deleteAt(part.key(), part.modifyIndex()));
     begin
@@ -347,15 +356,16 @@ public final class LineCleanup {
     // If another client was faster, its countdown goes on. The sessions are not destroyed then: the
     // request may have been sent twice, and the first one have got through.
     Outcome outcome = http.transact(begin, deadline);
-    log.debug("Counting down {}: {}", line.first(), outcome);
+    log.debug("Counting down {}: {}", folder, outcome);
   }
 
   /**
-   * Returns the TTL of a countdown for a place: the shortest that is long enough, since Consul can
-   * take twice a TTL.
+   * Returns the TTL of a countdown for some places: the shortest that is long enough, since Consul
+   * can take twice a TTL.
    */
-  private static long ttlSeconds(Line.Place timed) {
-    long seconds = TimeUnit.NANOSECONDS.toSeconds(timed.nanos() + 999_999_999);
+  private static long ttlSeconds(List<Line.Place> timed) {
+    long nanos = timed.stream().mapToLong(Line.Place::nanos).max().orElse(0);
+    long seconds = TimeUnit.NANOSECONDS.toSeconds(nanos + 999_999_999);
     return Math.min(
         SessionRequests.TTL_SECONDS_MAX, Math.max(SessionRequests.TTL_SECONDS_MIN, seconds));
   }

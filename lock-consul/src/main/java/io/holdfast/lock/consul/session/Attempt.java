@@ -88,7 +88,18 @@ public final class Attempt {
 
   /** Returns the value of its key while it waits for the lock or holds it. */
   public Mark mark() {
-    return new Mark(false, session.ttlNanos() / 1_000_000, indexBefore, asked, claim.holder());
+    Mark.Word word = isShared() ? Mark.Word.READER : Mark.Word.ATTEMPT;
+    return new Mark(word, session.ttlNanos() / 1_000_000, indexBefore, asked, claim.holder());
+  }
+
+  /** Whether it is a reader's. */
+  public boolean isShared() {
+    return claim.mode() instanceof Claim.Shared;
+  }
+
+  /** Returns the flags of its key once it is over. */
+  public long flagsWhenOver() {
+    return grant == null || isShared() ? 0 : Line.HAD_LOCK;
   }
 
   /** Returns its own place in a line; null: it has none any more. */

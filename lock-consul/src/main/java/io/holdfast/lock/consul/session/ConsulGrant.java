@@ -5,7 +5,7 @@ import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Grant;
 import java.time.Duration;
 
-/** A grant: the key of its attempt is the first in its line. */
+/** A grant: the key of its attempt has come first in its line, or a reader's before any other. */
 public record ConsulGrant(Attempt attempt, long number, Duration validFor) implements Grant {
   @Override
   public Claim claim() {

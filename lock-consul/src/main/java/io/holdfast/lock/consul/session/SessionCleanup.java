@@ -138,9 +138,9 @@ public final class SessionCleanup {
     while (!session.isLost()) {
       if (index > 0) {
         String value = attempt.mark().asReleased(index, 0).text();
-        long flags = attempt.grant() == null ? 0 : Line.HAD_LOCK;
-        Outcome outcome =
-            http.transact(new Transaction().setAt(attempt.key(), index, value, flags), deadline);
+        Outcome outcome = http.transact(
+            new Transaction().setAt(attempt.key(), index, value, attempt.flagsWhenOver()),
+            deadline);
         if (outcome.isApplied()) {
           noteReleased(attempt, outcome.entries().get(0), 0);
           return;

@@ -8,6 +8,7 @@ import io.holdfast.lock.consul.http.SessionRequests;
 import io.holdfast.lock.consul.http.Transaction;
 import io.holdfast.lock.consul.line.Keys;
 import io.holdfast.lock.consul.line.Line;
+import io.holdfast.lock.consul.line.LineCleanup;
 import io.holdfast.lock.consul.session.Attempt;
 import io.holdfast.lock.consul.session.ConsulGrant;
 import io.holdfast.lock.consul.session.Session;
@@ -18,7 +19,7 @@ import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.LockKind;
-import io.holdfast.lock.spi.LockStore;
+import io.holdfast.lock.spi.ReadWriteStore;
 import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.Renewal;
 import io.holdfast.lock.spi.StoreException;
@@ -30,9 +31,7 @@ import io.holdfast.lock.spi.TimeSource;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
-import java.util.OptionalInt;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
@@ -40,14 +39,15 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The store on Consul. Each attempt to get a lock has a key in the lock's folder, locked by a
- * session of its client. The key that was locked first has the lock, and the Raft index at which it
- * was locked is the number of the grant.
+ * session of its client. The key that was locked first has the lock, if it is a reader's with all
+ * readers' up to the first other one, and the Raft index at which a key was locked is the number of
+ * the grant.
  *
  * <p>Each write that joins a line or gives up a place names the index at which the key was seen
  * (for a new key, that of the gate), so that it takes effect once, however often it is sent, and
  * never after another write. See docs/decisions/consul-a-key-for-each-attempt.md.
  */
-public final class ConsulStore implements LockStore {
+public final class ConsulStore implements ReadWriteStore {
   /** The most attempts of one acquire: there is another if the session ends or the key changes. */
   private static final int ATTEMPTS_MAX = 3;
 
@@ -60,11 +60,15 @@ public final class ConsulStore implements LockStore {
   private final LongPolls longPolls;
   private final LineReads lineReads;
 
+  private final Holders holders;
+
   /**
-   * The locks that this client found taken when it last asked without waiting. The next time it
-   * reads the line first: that is one read, where an attempt would be two writes.
+   * What this client found taken when it last asked without waiting. The next time it reads the
+   * line first: that is one read, where an attempt would be two writes.
    */
-  private final Set<LockKey> lastTaken = ConcurrentHashMap.newKeySet();
+  private final Set<Asked> lastTaken = ConcurrentHashMap.newKeySet();
+
+  private record Asked(LockKey key, Claim.Mode mode) {}
 
   /** @param http is closed with this store */
   public ConsulStore(ConsulHttp http, String prefix, StoreSettings settings) {
@@ -74,6 +78,7 @@ public final class ConsulStore implements LockStore {
     sessions = new Sessions(http, keys, settings);
     longPolls = new LongPolls(http);
     lineReads = new LineReads(http, sessions);
+    holders = new Holders(http, keys, sessions.lineCleanup());
   }
 
   ConsulHttp http() {
@@ -110,14 +115,17 @@ public final class ConsulStore implements LockStore {
   @Override
   public Optional<Grant> tryAcquire(Claim claim) throws StoreException {
     Deadline deadline = http.deadline();
-    if (lastTaken.contains(claim.key())) {
-      Line line = readLine(claim.key(), deadline);
-      if (!line.isEmpty() && sessions.lineCleanup().endFirstIfOver(line, deadline) > 0) {
-        sessions.lineCleanup().countDown(line);
+    Asked asked = new Asked(claim.key(), claim.mode());
+    if (lastTaken.contains(asked)) {
+      LineCleanup cleanup = sessions.lineCleanup();
+      boolean shared = claim.mode() instanceof Claim.Shared;
+      Line line = cleanup.read(claim.key(), deadline);
+      if (line.isTaken(shared) && cleanup.endIfOver(line, shared, deadline) > 0) {
+        cleanup.countDown(line);
         return Optional.empty();
       }
     }
-    lastTaken.remove(claim.key());
+    lastTaken.remove(asked);
     Acquisition joined = join(claim, null, deadline);
     if (joined instanceof Acquisition.Granted granted) {
       return Optional.of(granted.grant());
@@ -125,7 +133,7 @@ public final class ConsulStore implements LockStore {
     if (lastTaken.size() >= LAST_TAKEN_MAX) {
       lastTaken.clear();
     }
-    lastTaken.add(claim.key());
+    lastTaken.add(asked);
     ConsulTicket ticket = (ConsulTicket) ((Acquisition.Queued) joined).ticket();
     boolean isTaken = afterJoining(() -> {
       ticket.leave(deadline);
@@ -267,12 +275,6 @@ public final class ConsulStore implements LockStore {
     }
   }
 
-  private Line readLine(LockKey key, Deadline deadline) throws StoreException {
-    String folder = keys.line(key);
-    Map<String, Line> lines = sessions.lineCleanup().read(List.of(folder), deadline);
-    return lines.getOrDefault(folder, new Line(List.of()));
-  }
-
   /**
    * A line, and what was known just before the request that read it was sent.
    *
@@ -286,7 +288,9 @@ public final class ConsulStore implements LockStore {
     int forceChecks = attempt.session().forceChecks();
     Session.Moment sent = now();
     LockKey key = attempt.claim().key();
-    Line line = together ? lineReads.read(keys.line(key), deadline) : readLine(key, deadline);
+    Line line = together
+        ? lineReads.read(keys.line(key), deadline)
+        : sessions.lineCleanup().read(key, deadline);
     return new LineRead(line, forceChecks, sent);
   }
 
@@ -298,7 +302,8 @@ public final class ConsulStore implements LockStore {
     Outcome outcome;
     try {
       outcome = http.transact(
-          new Transaction().setAt(attempt.key(), grant.number(), value, Line.HAD_LOCK), deadline);
+          new Transaction().setAt(attempt.key(), grant.number(), value, attempt.flagsWhenOver()),
+          deadline);
     } catch (StoreException e) {
       if (e.mayHaveHappened()) {
         attempt.noteRelease();
@@ -385,73 +390,22 @@ public final class ConsulStore implements LockStore {
 
   @Override
   public Optional<StoredHolder> inspect(LockKey key) throws StoreException {
-    Line line = readLine(key, http.deadline());
-    return line.isEmpty()
-        ? Optional.empty()
-        : Optional.of(sessions.lineCleanup().holder(line));
+    return holders.inspect(key);
   }
 
-  /** Lists the names first, and reads lines until there are enough locks: Consul has no pages. */
+  @Override
+  public List<StoredHolder> readers(LockKey key) throws StoreException {
+    return holders.readers(key);
+  }
+
   @Override
   public List<StoredLock> list(LockKind kind, String namePrefix, int limit) throws StoreException {
-    Deadline deadline = http.deadline();
-    List<String> lines = http.keys(keys.lines(kind, namePrefix), deadline).stream()
-        .filter(line -> keys.lock(kind, line)
-            .filter(lock -> lock.name().startsWith(namePrefix))
-            .isPresent())
-        .toList();
-    List<StoredLock> held = new ArrayList<>();
-    for (List<String> some :
-        Transaction.parts(lines, Math.min(limit, Transaction.OPERATIONS_MAX))) {
-      if (held.size() < limit) {
-        sessions
-            .lineCleanup()
-            .read(some, deadline)
-            .forEach((folder, line) -> keys.lock(kind, folder)
-                .filter(lock -> !line.isEmpty())
-                .ifPresent(lock -> held.add(new StoredLock(
-                    lock,
-                    sessions.lineCleanup().holder(line),
-                    OptionalInt.of(line.places().size() - 1)))));
-      }
-    }
-    return held.stream().limit(limit).toList();
+    return holders.list(kind, namePrefix, limit);
   }
 
   @Override
   public boolean forceRelease(LockKey key, long number) throws StoreException {
-    Deadline deadline = http.deadline();
-    while (true) {
-      Line line = readLine(key, deadline);
-      Line.Place place = line.holder(number);
-      if (place == null) {
-        if (line.isAmbiguous(number)) {
-          throw StoreException.refused(
-              "That token no longer tells which lease is meant, since a session has ended: give the"
-                  + " one that inspect() shows for the holder "
-                  + line.first().mark().holder(),
-              null);
-        }
-        return false;
-      }
-      Transaction force = new Transaction();
-      place.addEndTo(force);
-      if (place.hasSession()) {
-        // With the number, so that the value is new: the same one again would change no index.
-        force.lock(
-            keys.watched(place.entry().session()),
-            "taken by force: " + place.entry().key() + " " + number,
-            place.entry().session());
-      }
-      Outcome outcome = http.transact(force, deadline);
-      if (outcome.isApplied()) {
-        return true;
-      }
-      // The key has changed meanwhile.
-      if (outcome.resent()) {
-        throw StoreException.unanswered("Consul did not answer the first time", null);
-      }
-    }
+    return holders.forceRelease(key, number);
   }
 
   @Override

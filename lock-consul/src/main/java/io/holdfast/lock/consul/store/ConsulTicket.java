@@ -22,13 +22,14 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The place of an attempt in a line. A waiter listens to a long poll on the key of the place before
- * its own, so that a release wakes one waiter and not all. There are few {@link LongPolls}: without
- * one, it looks every second.
+ * The place of an attempt in a line. A waiter listens to a long poll on the key of the last place
+ * that has to go first: a writer on that of the place before its own, so that a release wakes one
+ * waiter and not all, a reader on that of the last writer's. There are few {@link LongPolls}:
+ * without one, it looks every second.
  *
- * <p>If the place before was the first, its end makes this one the first, since nobody comes in
- * between. Then the answer to the long poll is the grant, and nothing more is asked, as long as the
- * session certainly lives.
+ * <p>If no other place had to go first, the end of that one gives this one its turn, since nobody
+ * comes in between. Then the answer to the long poll is the grant, and nothing more is asked, as
+ * long as the session certainly lives.
  *
  * <p>Only a released mark on its key proves that an attempt is over. If its session has ended
  * instead (it expired, was destroyed, or its server left), the holder may go on for the session's
@@ -36,7 +37,8 @@ import org.slf4j.LoggerFactory;
  * another value (somebody deleted it, wrote to it, or restored a snapshot), that is an <em>unproved
  * end</em>, and this waiter waits for a TTL, too. It does so for every place ahead, since the one
  * just before it may leave without ever having had the lock. But if a key says that its attempt had
- * the lock and is over, all places before that one are over.
+ * the lock and is over, all places before that one are over. (That of a reader never says so.) A
+ * reader enters beside other readers, so to it only places of writers count in all this.
  */
 public final class ConsulTicket implements Ticket {
   private static final Logger log = LoggerFactory.getLogger(ConsulTicket.class);
@@ -53,7 +55,7 @@ public final class ConsulTicket implements Ticket {
   // Used by the waiting thread alone, like all fields below.
   private @Nullable PlaceAhead placeAhead;
 
-  /** The places ahead of this one when the line was last read. */
+  /** The places that had to go first when the line was last read. */
   private List<Line.Place> ahead = List.of();
 
   /** The time until which the holder of a place with an unproved end may still trust its lease. */
@@ -94,12 +96,12 @@ public final class ConsulTicket implements Ticket {
     Deadline deadline = store.http().deadline();
     if (placeAhead != null
         && placeAhead.isVacated()
-        && placeAhead.forceChecksWhenFirst != null
+        && placeAhead.forceChecksWhenLast != null
         && unprovedUntilNanos - now.nanos() <= 0
         && session.isSure(now)
         // A renewal alone is no proof: a leader answers it from memory, even one that was replaced.
         && session.isRecent(seen, now)) {
-      Status status = takeLock(now.nanos(), seen.nanos(), placeAhead.forceChecksWhenFirst);
+      Status status = takeLock(now.nanos(), seen.nanos(), placeAhead.forceChecksWhenLast);
       if (status != null) {
         return status;
       }
@@ -112,8 +114,8 @@ public final class ConsulTicket implements Ticket {
   }
 
   /**
-   * Takes the lock if this place is the first, once the places ahead whose time is over are ended.
-   * If it is not the first, waits for the end of the place before.
+   * Takes the lock if no place has to go first, once those whose time is over are ended. Else waits
+   * for the end of the last of them.
    */
   Status advance(ConsulStore.LineRead first, Deadline deadline) throws StoreException {
     ConsulStore.LineRead read = first;
@@ -140,7 +142,8 @@ public final class ConsulTicket implements Ticket {
           return status;
         }
       } else {
-        long leftNanos = store.sessions().lineCleanup().endFirstIfOver(line, deadline);
+        long leftNanos =
+            store.sessions().lineCleanup().endIfOver(line, attempt.isShared(), deadline);
         if (leftNanos > 0) {
           Duration recheck = watch(ahead.get(ahead.size() - 1), read);
           return new Waiting(Collections.min(List.of(Duration.ofNanos(leftNanos), recheck)));
@@ -151,7 +154,7 @@ public final class ConsulTicket implements Ticket {
   }
 
   /**
-   * Listens to a long poll on the place before this one, unless it does.
+   * Listens to a long poll on the last place that has to go first, unless it does.
    *
    * @return the time after which the line must be read even if nothing is heard
    */
@@ -164,8 +167,8 @@ public final class ConsulTicket implements Ticket {
       placeAhead = new PlaceAhead(before);
       placeAhead.listen();
     }
-    if (read.line().first().equals(before)) {
-      placeAhead.forceChecksWhenFirst = read.forceChecks();
+    if (ahead.size() == 1) {
+      placeAhead.forceChecksWhenLast = read.forceChecks();
     }
     return placeAhead.isOn(before)
         ? recheckAfter
@@ -268,13 +271,14 @@ public final class ConsulTicket implements Ticket {
   }
 
   /**
-   * Whether another had the lock when the line was last read: one ahead of this place, or, if this
-   * place was gone, one whose session lived.
+   * Whether another kept the lock taken when the line was last read: one ahead of this place, or,
+   * if this place was gone, one whose session lived.
    */
   boolean sawOtherHolder() {
-    return !seenLine.isEmpty()
-        && !attempt.isAt(seenLine.first())
-        && (attempt.placeIn(seenLine) != null || seenLine.isHeld());
+    Line.Place own = attempt.placeIn(seenLine);
+    return own == null
+        ? seenLine.isHeld(attempt.isShared())
+        : !seenLine.ahead(own).isEmpty();
   }
 
   private void stopListening() {
@@ -284,7 +288,7 @@ public final class ConsulTicket implements Ticket {
     }
   }
 
-  /** A long poll on the place before this one, which wakes the waiter, and its answer. */
+  /** A long poll on a place that has to go first, which wakes the waiter, and its answer. */
   private final class PlaceAhead {
     private final Line.Place place;
 
@@ -298,10 +302,10 @@ public final class ConsulTicket implements Ticket {
     private volatile @Nullable Entry proof;
 
     /**
-     * The number of force checks when the read was sent that showed this place as the first; null:
-     * no read did. Used by the waiting thread alone.
+     * The number of force checks when the read was sent that showed this place as the only one
+     * ahead; null: no read did. Used by the waiting thread alone.
      */
-    private @Nullable Integer forceChecksWhenFirst;
+    private @Nullable Integer forceChecksWhenLast;
 
     PlaceAhead(Line.Place place) {
       this.place = place;
