@@ -213,7 +213,7 @@ public final class Keeper {
       try {
         parkNanos = look();
       } catch (Throwable e) {
-        log("The keeper of lock leases could not do all that was due, and goes on", e);
+        logFailure(e);
       }
       if (stopped) {
         break;
@@ -231,6 +231,19 @@ public final class Keeper {
       // Nobody has a reason to interrupt this thread, and a set flag would make every park return
       // at once.
       boolean unused = Thread.interrupted();
+    }
+  }
+
+  /**
+   * Logs that a look failed; throws nothing. The JVM makes a text of the program when it is first
+   * used, for which there may be no memory: so that is within the try, too.
+   */
+  private void logFailure(Throwable failure) {
+    try {
+      log("The keeper of lock leases could not do all that was due, and goes on", failure);
+    } catch (Throwable e) {
+      // What failed is tried again, and logged if it fails then.
+      return;
     }
   }
 

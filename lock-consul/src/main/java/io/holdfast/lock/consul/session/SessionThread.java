@@ -44,7 +44,16 @@ final class SessionThread implements AutoCloseable {
     try {
       task.run();
     } catch (RuntimeException | Error e) {
-      log.error("Something of a session could not be done", e);
+      logFailure(e);
+    }
+  }
+
+  private static void logFailure(Throwable failure) {
+    try {
+      log.error("Something of a session could not be done", failure);
+    } catch (RuntimeException | Error e) {
+      // No memory for a line of the log, which is not worth the ticks.
+      return;
     }
   }
 
