@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.holdfast.lock.PermitLease;
 import io.holdfast.lock.SemaphoreClient;
-import io.holdfast.lock.spi.Acquisition;
 import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockKey;
@@ -28,8 +27,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
-import java.util.concurrent.Semaphore;
-import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -79,25 +76,15 @@ class PermitsTest {
     return (PermitGrant) store.tryAcquire(claim).orElseThrow();
   }
 
-  /** A claim that stands in line, and what woke it. */
-  private record Waiter(Ticket ticket, Semaphore woken) {
-    static Waiter join(LockStore store, Claim claim) throws Exception {
-      Semaphore woken = new Semaphore(0);
-      Ticket ticket = ((Acquisition.Queued) store.acquireOrQueue(claim, woken::release)).ticket();
-      return new Waiter(ticket, woken);
-    }
+  /** One that stands in line, and has begun to hear. */
+  private static Stores.Waiter hearing(LockStore store, Claim claim) throws Exception {
+    Stores.Waiter waiter = Stores.Waiter.join(store, claim);
+    waiter.awaitHearing();
+    return waiter;
+  }
 
-    /** A waiter that begins to hear is woken once, to poll by itself. */
-    Waiter hearing() throws Exception {
-      Await.until("hears", () -> woken.drainPermits() > 0);
-      assertThat(ticket.poll()).isInstanceOf(Ticket.Waiting.class);
-      return this;
-    }
-
-    PermitGrant handedOver() throws Exception {
-      assertThat(woken.tryAcquire(Await.PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
-      return (PermitGrant) ticket.handedOver().orElseThrow();
-    }
+  private static PermitGrant handedOver(Stores.Waiter waiter) throws Exception {
+    return (PermitGrant) waiter.handedOver();
   }
 
   @Test
@@ -123,13 +110,13 @@ class PermitsTest {
     LockKey key = freshKey();
     PermitGrant one = take(first, claim(key, 2));
     PermitGrant other = take(first, claim(key, 2));
-    Waiter next = Waiter.join(second, claim(key, 2)).hearing();
+    Stores.Waiter next = hearing(second, claim(key, 2));
     // Its client hears already.
-    Waiter last = Waiter.join(second, claim(key, 2));
+    Stores.Waiter last = Stores.Waiter.join(second, claim(key, 2));
     assertThat(first.tryAcquire(claim(key, 2))).isEmpty();
 
     assertThat(first.release(other, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
-    PermitGrant handedOver = next.handedOver();
+    PermitGrant handedOver = handedOver(next);
     assertThat(handedOver.permit()).isEqualTo(other.permit());
     assertThat(handedOver.number()).isGreaterThan(other.number());
     assertThat(last.woken().availablePermits()).isZero();
@@ -137,7 +124,7 @@ class PermitsTest {
     assertThat(first.tryAcquire(claim(key, 2))).isEmpty();
 
     assertThat(first.release(one, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
-    PermitGrant second = last.handedOver();
+    PermitGrant second = handedOver(last);
     assertThat(second.permit()).isEqualTo(one.permit());
     assertThat(this.second.verify(second)).isPresent();
     assertThat(first.holders(key)).extracting(StoredPermit::permit).containsExactly(0, 1);
@@ -150,12 +137,12 @@ class PermitsTest {
   void whatExpiredGoesToWhoWaitsAndNotPastTheLine() throws Exception {
     LockKey key = freshKey();
     PermitGrant crashed = take(first, claim(key, 1, SHORT));
-    Waiter waiter = Waiter.join(second, claim(key, 1)).hearing();
+    Stores.Waiter waiter = hearing(second, claim(key, 1));
     Await.until("the crashed holder's time is over", () -> first.holders(key).isEmpty());
 
     // Who asks now finds the line served.
     assertThat(first.tryAcquire(claim(key, 1))).isEmpty();
-    PermitGrant grant = waiter.handedOver();
+    PermitGrant grant = handedOver(waiter);
     assertThat(grant.number()).isGreaterThan(crashed.number());
     assertThat(first.verify(crashed)).isEmpty();
     assertThat(first.renew(List.of(crashed))).containsExactly(new Renewal.Lost());
@@ -169,15 +156,15 @@ class PermitsTest {
     Duration minHold = Duration.ofSeconds(1);
     PermitGrant one = take(first, claim(key, 2));
     PermitGrant other = take(first, claim(key, 2));
-    Waiter next = Waiter.join(second, claim(key, 2)).hearing();
-    Waiter last = Waiter.join(second, claim(key, 2));
+    Stores.Waiter next = hearing(second, claim(key, 2));
+    Stores.Waiter last = Stores.Waiter.join(second, claim(key, 2));
     assertThat(first.release(one, minHold)).isEqualTo(ReleaseOutcome.RELEASED);
     assertThat(first.release(other, minHold)).isEqualTo(ReleaseOutcome.RELEASED);
     Await.until("both minimum holds are over", () -> first.holders(key).isEmpty());
     assertThat(last.woken().availablePermits()).isZero();
 
     assertThat(next.ticket().poll()).isInstanceOf(Ticket.Granted.class);
-    assertThat(last.handedOver().permit()).isEqualTo(1);
+    assertThat(handedOver(last).permit()).isEqualTo(1);
   }
 
   @Test
@@ -221,11 +208,11 @@ class PermitsTest {
   void anotherNumberIsToldAndTakesOverWhenNothingIsHeldAndNobodyWaits() throws Exception {
     LockKey key = freshKey();
     PermitGrant held = take(first, claim(key, 1));
-    Waiter waiter = Waiter.join(second, claim(key, 1)).hearing();
+    Stores.Waiter waiter = hearing(second, claim(key, 1));
     assertMismatch(key);
     assertThat(first.release(held, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
     assertMismatch(key);
-    assertThat(second.release(waiter.handedOver(), Duration.ZERO))
+    assertThat(second.release(handedOver(waiter), Duration.ZERO))
         .isEqualTo(ReleaseOutcome.RELEASED);
     assertThat(take(first, claim(key, 2)).number()).isGreaterThan(held.number());
   }
@@ -259,7 +246,7 @@ class PermitsTest {
       PermitGrant renewed = take(store, claim(key, 3));
       PermitGrant kept = take(store, claim(key, 3));
       PermitGrant handedOver = take(store, claim(key, 3));
-      Waiter waiter = Waiter.join(store, claim(key, 3)).hearing();
+      Stores.Waiter waiter = hearing(store, claim(key, 3));
 
       full.configSet("maxmemory", "1");
 
@@ -271,7 +258,7 @@ class PermitsTest {
       assertThat(store.extend(renewed, Duration.ofMinutes(2)).orElseThrow())
           .isGreaterThan(Claims.TTL);
       assertThat(store.release(handedOver, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
-      assertThat(store.verify(waiter.handedOver())).isPresent();
+      assertThat(store.verify(handedOver(waiter))).isPresent();
       assertThat(store.release(kept, Duration.ofSeconds(10))).isEqualTo(ReleaseOutcome.RELEASED);
       assertThat(store.forceRelease(key, renewed.number())).isTrue();
       assertThat(store.holders(key))

@@ -82,7 +82,10 @@ public final class Stores {
   /** A claim that stands in line, and what woke it. */
   public record Waiter(Claim claim, Ticket ticket, Semaphore woken) {
     public static Waiter join(LockStore store, LockKey key) throws StoreException {
-      Claim claim = Claims.claim(key);
+      return join(store, Claims.claim(key));
+    }
+
+    public static Waiter join(LockStore store, Claim claim) throws StoreException {
       Semaphore woken = new Semaphore(0);
       Acquisition.Queued queued = (Acquisition.Queued) store.acquireOrQueue(claim, woken::release);
       return new Waiter(claim, queued.ticket(), woken);
@@ -103,6 +106,12 @@ public final class Stores {
       if (!woken.tryAcquire(Await.PATIENCE.toSeconds(), TimeUnit.SECONDS)) {
         throw new AssertionError("It was not told within " + Await.PATIENCE);
       }
+    }
+
+    /** Waits for its turn, and takes what it was told of, without a request. */
+    public Grant handedOver() throws InterruptedException {
+      awaitCall();
+      return ticket.handedOver().orElseThrow();
     }
 
     /** Polls as the engine does, until it is granted. */

@@ -242,7 +242,7 @@ public final class Keeper {
     try {
       log("The keeper of lock leases could not do all that was due, and goes on", failure);
     } catch (Throwable e) {
-      // What failed is tried again, and logged if it fails then.
+      // No memory for a line of the log. It must not end the thread: the next look does the work.
       return;
     }
   }

@@ -63,8 +63,8 @@ public final class ConsulStore implements ReadWriteStore {
   private final Holders holders;
 
   /**
-   * What this client found taken when it last asked without waiting. The next time it reads the
-   * line first: that is one read, where an attempt would be two writes.
+   * The locks that this client found taken when it last asked without waiting. The next time it
+   * reads the line first: that is one read, where an attempt would be two writes.
    */
   private final Set<Asked> lastTaken = ConcurrentHashMap.newKeySet();
 

@@ -13,8 +13,8 @@
 --   The state is 'h' or 'r', as above.
 --   Behind them the line, in the order of joining:
 --     owner id '|' alive until (ms) '|' turn (ms) '|' poll '|' channel '|' holder
---   What turn and poll are: see acquire.lua. Who wants to share the lock has ':' and its mode
---   behind the owner id. The mode is 'r' (a reader), or 'p' and how many permits there are.
+--   For turn and poll see acquire.lua. A place of one who wants to share the lock has ':' and the
+--   mode behind the owner id. The mode is 'r' (a reader), or 'p' and how many permits there are.
 --   An entry that can't be read is one of a later version. It is left alone, and blocks: as the
 --   first it keeps the lock taken while the key lives; in line, its place counts as alive.
 --

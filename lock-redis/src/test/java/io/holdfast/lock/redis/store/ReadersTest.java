@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.holdfast.lock.redis.Stored;
 import io.holdfast.lock.redis.Stores;
-import io.holdfast.lock.spi.Acquisition;
 import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockKey;
@@ -15,7 +14,6 @@ import io.holdfast.lock.spi.Renewal;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoredHolder;
 import io.holdfast.lock.spi.StoredLock;
-import io.holdfast.lock.spi.Ticket;
 import io.holdfast.lock.testsupport.Await;
 import io.holdfast.lock.testsupport.Claims;
 import io.holdfast.lock.testsupport.Image;
@@ -24,8 +22,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalInt;
-import java.util.concurrent.Semaphore;
-import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -53,9 +49,9 @@ class ReadersTest {
   private static void listen(PermitStore store) throws Exception {
     LockKey key = Claims.freshKey();
     Grant grant = store.tryAcquire(Claims.claim(key)).orElseThrow();
-    Waiter first = Waiter.join(store, Claims.claim(key));
-    Await.until("hears", () -> first.woken.drainPermits() > 0);
-    first.ticket.close();
+    Stores.Waiter first = Stores.Waiter.join(store, Claims.claim(key));
+    Await.until("hears", () -> first.woken().drainPermits() > 0);
+    first.ticket().close();
     release(store, grant);
   }
 
@@ -87,20 +83,6 @@ class ReadersTest {
     assertThat(store.release(grant, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
   }
 
-  /** One who waits, and how often it was woken. */
-  private record Waiter(Ticket ticket, Semaphore woken) {
-    static Waiter join(PermitStore store, Claim claim) throws Exception {
-      Semaphore woken = new Semaphore(0);
-      Acquisition.Queued queued = (Acquisition.Queued) store.acquireOrQueue(claim, woken::release);
-      return new Waiter(queued.ticket(), woken);
-    }
-
-    Grant handedOver() throws Exception {
-      assertThat(woken.tryAcquire(Await.PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
-      return ticket.handedOver().orElseThrow();
-    }
-  }
-
   @Test
   void aReadIsOneScriptAndItsReleaseAnotherWhoeverReads() throws Exception {
     try (ServerContainer server = ServerContainer.start(Image.REDIS);
@@ -123,10 +105,10 @@ class ReadersTest {
   @Test
   void readersAreToldTogetherAndAWriterWhenTheLastOneLeaves() throws Exception {
     Grant written = store.tryAcquire(Claims.claim(key)).orElseThrow();
-    Waiter first = Waiter.join(other, toRead(key, Claims.TTL));
-    Waiter second = Waiter.join(store, toRead(key, Claims.TTL));
-    Waiter writer = Waiter.join(other, Claims.claim(key));
-    Waiter last = Waiter.join(store, toRead(key, Claims.TTL));
+    Stores.Waiter first = Stores.Waiter.join(other, toRead(key, Claims.TTL));
+    Stores.Waiter second = Stores.Waiter.join(store, toRead(key, Claims.TTL));
+    Stores.Waiter writer = Stores.Waiter.join(other, Claims.claim(key));
+    Stores.Waiter last = Stores.Waiter.join(store, toRead(key, Claims.TTL));
 
     release(store, written);
 
@@ -148,10 +130,10 @@ class ReadersTest {
   @Test
   void aReaderBehindDeadWritersEntersWithThoseBehindIt() throws Exception {
     Grant inside = read(store);
-    Waiter gone = Waiter.join(other, Claims.claim(key));
-    Waiter dead = Waiter.join(other, Claims.claim(key));
-    Waiter first = Waiter.join(store, toRead(key, Claims.TTL));
-    Waiter second = Waiter.join(other, toRead(key, Claims.TTL));
+    Stores.Waiter gone = Stores.Waiter.join(other, Claims.claim(key));
+    Stores.Waiter dead = Stores.Waiter.join(other, Claims.claim(key));
+    Stores.Waiter first = Stores.Waiter.join(store, toRead(key, Claims.TTL));
+    Stores.Waiter second = Stores.Waiter.join(other, toRead(key, Claims.TTL));
     gone.ticket().close();
     assertThat(first.woken().availablePermits()).isZero();
     dead.ticket().close();
@@ -169,7 +151,7 @@ class ReadersTest {
       }
       assertThat(store.readers(key)).hasSize(readers);
       // The first in the list, the last, and one in the middle, beside a line.
-      Waiter writer = Waiter.join(other, Claims.claim(key));
+      Stores.Waiter writer = Stores.Waiter.join(other, Claims.claim(key));
       for (int index : new int[] {readers - 1, readers / 2, 0}) {
         Grant grant = grants.remove(index);
         assertThat(store.renew(List.of(grant))).containsExactly(new Renewal.Renewed(Claims.TTL));
@@ -275,8 +257,8 @@ class ReadersTest {
       listen(reading);
       Grant first = read(reading);
       Grant second = read(reading);
-      Waiter writer = Waiter.join(reading, Claims.claim(key));
-      Waiter reader = Waiter.join(reading, toRead(key, Claims.TTL));
+      Stores.Waiter writer = Stores.Waiter.join(reading, Claims.claim(key));
+      Stores.Waiter reader = Stores.Waiter.join(reading, toRead(key, Claims.TTL));
 
       full.configSet("maxmemory", "1");
 
@@ -297,7 +279,7 @@ class ReadersTest {
   void readersWhoAreInsideAreShownAndNoneThatWait() throws Exception {
     assertThat(store.readers(key)).isEmpty();
     Grant written = store.tryAcquire(Claims.claim(key)).orElseThrow();
-    Waiter waiting = Waiter.join(other, toRead(key, Claims.TTL));
+    Stores.Waiter waiting = Stores.Waiter.join(other, toRead(key, Claims.TTL));
     assertThat(store.readers(key)).as("while a writer is inside").isEmpty();
     assertThat(store.list(LockKind.MUTEX, key.name(), 10))
         .extracting(StoredLock::waiting)
@@ -305,7 +287,7 @@ class ReadersTest {
     release(store, written);
     Grant first = waiting.handedOver();
     Grant second = read(store);
-    Waiter unused = Waiter.join(other, Claims.claim(key));
+    Stores.Waiter unused = Stores.Waiter.join(other, Claims.claim(key));
     assertThat(store.readers(key))
         .extracting(StoredHolder::number)
         .containsExactlyInAnyOrder(first.number(), second.number());
