@@ -15,6 +15,8 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
 import java.util.IdentityHashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -65,13 +67,9 @@ final class Grants {
   List<Renewal> renew(List<Grant> grants) throws StoreException {
     Deadline deadline = database.deadline();
     Deadline patience = Deadlines.part(deadline, 2); // For the pool, in all tries together.
-    Map<Duration, List<JdbcGrant>> byTtl = grants.stream()
-        .map(JdbcGrant.class::cast)
-        .collect(Collectors.groupingBy(
-            grant -> grant.claim().ttl(), LinkedHashMap::new, Collectors.toList()));
     IdentityHashMap<Grant, Renewal> results = new IdentityHashMap<>();
     int unanswered = 0;
-    for (List<JdbcGrant> group : byTtl.values()) {
+    for (List<JdbcGrant> group : renewedTogether(grants)) {
       for (int from = 0; from < group.size(); from += Protocol.BATCH_MAX) {
         List<JdbcGrant> batch =
             group.subList(from, Math.min(group.size(), from + Protocol.BATCH_MAX));
@@ -87,6 +85,28 @@ final class Grants {
       }
     }
     return grants.stream().map(results::get).toList();
+  }
+
+  /**
+   * What the grants of one statement have in common.
+   *
+   * @param nth how many earlier ones are of the same lock: a statement changes a row once
+   */
+  private record Together(Duration ttl, boolean shared, int nth) {}
+
+  private static Collection<List<JdbcGrant>> renewedTogether(List<Grant> grants) {
+    Map<Together, List<JdbcGrant>> groups = new LinkedHashMap<>();
+    Map<String, Integer> seen = new HashMap<>();
+    for (Grant each : grants) {
+      JdbcGrant grant = (JdbcGrant) each;
+      StoredClaim claim = grant.stored();
+      int nth = claim.shared() ? seen.merge(claim.key(), 1, Integer::sum) : 0;
+      groups
+          .computeIfAbsent(
+              new Together(grant.claim().ttl(), claim.shared(), nth), group -> new ArrayList<>())
+          .add(grant);
+    }
+    return groups.values();
   }
 
   private void renewBatch(
@@ -135,16 +155,21 @@ final class Grants {
     List<JdbcGrant> locked = new ArrayList<>();
     for (JdbcGrant grant : batch) {
       Row row = rows.get(grant.stored().key());
-      if (row == null || !row.isHeldBy(grant.stored(), grant.number())) {
+      Optional<Row.Shown> held =
+          row == null ? Optional.empty() : row.held(grant.stored(), grant.number());
+      if (held.isEmpty()) {
         results.put(grant, new Renewal.Lost());
-      } else if (row.remainingMicros() < ttlMicros - elapsedMicros - SLACK_MICROS) {
+        continue;
+      }
+      long remainingMicros = held.get().remainingMicros();
+      if (remainingMicros < ttlMicros - elapsedMicros - SLACK_MICROS) {
         locked.add(grant);
       } else {
         // The database counted the TTL from a moment after the engine made its call. After a slow
         // answer, only the time left in the row is sure: perhaps an earlier try extended the row,
         // and this one passed over it since it was locked.
         boolean prompt = elapsedMicros <= ttlMicros / PROMPT_DIVISOR;
-        long validMicros = prompt ? ttlMicros : Math.min(ttlMicros, row.remainingMicros());
+        long validMicros = prompt ? ttlMicros : Math.min(ttlMicros, remainingMicros);
         results.put(grant, new Renewal.Renewed(Keys.duration(validMicros)));
       }
     }
@@ -164,10 +189,10 @@ final class Grants {
       long leftMicros = database.onPoolOrOwnConnection(
           deadline, c -> dialect.extend(c, grant.stored(), grant.number(), ttlMicros));
       if (leftMicros == Protocol.NONE) {
-        Optional<Row> held = database
+        Optional<Row.Shown> held = database
             .onPoolOrOwnConnection(
                 deadline, c -> dialect.readRow(c, grant.stored().key()))
-            .filter(row -> row.isHeldBy(grant.stored(), grant.number()));
+            .flatMap(row -> row.held(grant.stored(), grant.number()));
         if (held.isEmpty()) {
           return Optional.empty();
         }
@@ -187,6 +212,9 @@ final class Grants {
   /** Ends a grant, even if its time is over; false if the lock was taken or freed since. */
   boolean release(JdbcGrant grant, Duration holdFor) throws StoreException {
     Deadline deadline = database.deadline();
+    if (grant.stored().shared()) {
+      return endReader(deadline, grant.stored());
+    }
     long number = grant.number();
     long holdMicros = Keys.microsUp(holdFor);
     // A plain release does nothing while somebody waits, and it may wait for a guard's transaction.
@@ -214,22 +242,66 @@ final class Grants {
     String key = claim.key();
     // Deletes the waiter first, so that nothing is handed over to it after that.
     database.onPoolOrOwnConnection(deadline, c -> dialect.leave(c, List.of(claim)));
-    if (shows(deadline, key, row -> row.isOwnedBy(claim))) {
+    Optional<Row.Shown> shown =
+        readRow(deadline, key).filter(row -> row.isOwnedBy(claim)).flatMap(row -> row.grant(claim));
+    if (shown.isEmpty()) {
+      return;
+    }
+    if (shown.get().isAlone()) {
       end(
           deadline,
           key,
           row -> row.isOwnedBy(claim),
           (c, passesOver) -> dialect.withdraw(c, claim, passesOver));
+    } else {
+      endReader(deadline, claim);
     }
   }
 
   /** Ends the grant of this number; returns whether it had the lock. */
   boolean forceRelease(String key, long number) throws StoreException {
-    return end(
-        database.deadline(),
+    Deadline deadline = database.deadline();
+    boolean ended = end(
+        deadline,
         key,
-        row -> !row.isFree() && row.number() == number,
+        row -> !row.isFree() && !row.isShared() && row.number() == number,
         (c, passesOver) -> dialect.forceRelease(c, key, number, passesOver));
+    if (ended) {
+      return true;
+    }
+    Optional<StoredClaim> reader = readRow(deadline, key).flatMap(row -> row.reader(number));
+    return reader.isPresent() && endReader(deadline, reader.get());
+  }
+
+  /** Ends a reader's grant, even if its time is over; returns whether the row showed it. */
+  private boolean endReader(Deadline deadline, StoredClaim claim) throws StoreException {
+    return end(deadline, claim.key(), row -> row.grant(claim).isPresent(), (c, passesOver) -> {
+      long left = dialect.leaveReaders(c, claim);
+      if (left == Protocol.NONE) {
+        return Sessions.next(
+            c, deadline, same -> dialect.handOverByReader(same, claim, passesOver));
+      }
+      if (left > Protocol.SHARED_MICROS) {
+        tidy(c, deadline, claim.key());
+      }
+      return true;
+    });
+  }
+
+  /**
+   * Does {@link Dialect#tidy}. If somebody has changed the list meanwhile, or has the row locked,
+   * tries again for a moment; then whoever waits for the lock does it, or the next one that leaves.
+   */
+  private void tidy(Connection connection, Deadline deadline, String key) throws SQLException {
+    for (int tries = 0; tries < LOCKED_TRIES; tries++) {
+      Optional<Row> row =
+          Sessions.next(connection, deadline, c -> dialect.readRow(c, key)).filter(Row::isUntidy);
+      if (row.isEmpty()
+          || Sessions.next(connection, deadline, c -> dialect.tidy(c, row.get()))
+          || !Deadlines.pause(deadline, tries)) {
+        return;
+      }
+    }
   }
 
   /** A statement that ends a grant. */
@@ -265,10 +337,11 @@ final class Grants {
   }
 
   private boolean shows(Deadline deadline, String key, Predicate<Row> grant) throws StoreException {
-    return database
-        .onPoolOrOwnConnection(deadline, c -> dialect.readRow(c, key))
-        .filter(grant)
-        .isPresent();
+    return readRow(deadline, key).filter(grant).isPresent();
+  }
+
+  private Optional<Row> readRow(Deadline deadline, String key) throws StoreException {
+    return database.onPoolOrOwnConnection(deadline, c -> dialect.readRow(c, key));
   }
 
   /** Makes the exception for a row that stayed locked. */

@@ -10,6 +10,7 @@ import io.holdfast.lock.jdbc.connection.Pool;
 import io.holdfast.lock.jdbc.connection.SameDatabase;
 import io.holdfast.lock.jdbc.connection.Sessions;
 import io.holdfast.lock.jdbc.dialect.Dialect;
+import io.holdfast.lock.jdbc.dialect.Listing;
 import io.holdfast.lock.jdbc.dialect.Postgres;
 import io.holdfast.lock.jdbc.dialect.Product;
 import io.holdfast.lock.jdbc.dialect.Protocol;
@@ -22,7 +23,7 @@ import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.LockKind;
-import io.holdfast.lock.spi.LockStore;
+import io.holdfast.lock.spi.ReadWriteStore;
 import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.Renewal;
 import io.holdfast.lock.spi.StoreException;
@@ -33,12 +34,8 @@ import io.holdfast.lock.spi.TimeSource;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
-import java.time.Instant;
-import java.time.temporal.ChronoUnit;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.OptionalInt;
 import java.util.concurrent.atomic.AtomicBoolean;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
@@ -51,7 +48,7 @@ import org.jspecify.annotations.Nullable;
  * <p>Each statement is a transaction of its own. None is sent that would wait for a guarded
  * transaction: a grant that had a guard is released by a hand-over, which passes over locked rows.
  */
-final class JdbcStore implements LockStore {
+final class JdbcStore implements ReadWriteStore {
   /** The most retries of an acquire to see a row that is there. */
   private static final int UNSEEN_MAX = 10;
 
@@ -218,7 +215,7 @@ final class JdbcStore implements LockStore {
         answer = database.onPool(deadline, c -> acquire(c, stored, dialect::acquire));
         continue;
       }
-      if (!seen.get(0).row().isFree() || seen.get(0).ahead() > 0) {
+      if (!seen.get(0).admits(stored)) {
         return Optional.empty();
       }
       if (!Deadlines.pause(deadline, tries - 1)) {
@@ -266,6 +263,9 @@ final class JdbcStore implements LockStore {
    */
   private long acquire(Connection connection, StoredClaim stored, Acquire acquire)
       throws SQLException {
+    if (stored.shared()) {
+      return acquireToRead(connection, stored);
+    }
     long answer = acquire.on(connection, stored);
     if (answer != Protocol.NONE) {
       return answer;
@@ -273,6 +273,26 @@ final class JdbcStore implements LockStore {
     long number =
         Sessions.next(connection, database.deadline(), same -> dialect.insert(same, stored));
     return number == Protocol.NONE ? Protocol.UNSURE : number;
+  }
+
+  /**
+   * Does {@link #acquire} for a reader: one statement if that gets the lock, else one more, which
+   * tells why not.
+   */
+  private long acquireToRead(Connection connection, StoredClaim stored) throws SQLException {
+    long number = dialect.take(connection, stored, Protocol.NO_PLACE);
+    if (number != Protocol.NONE) {
+      return number;
+    }
+    List<Standing> seen = Sessions.next(
+        connection, database.deadline(), same -> dialect.readStandings(same, List.of(stored)));
+    if (!seen.isEmpty()) {
+      return seen.get(0).admits(stored) ? Protocol.UNSURE : Protocol.TAKEN;
+    }
+    return Sessions.next(connection, database.deadline(), same -> {
+      dialect.createRow(same, stored.key());
+      return Protocol.UNSURE;
+    });
   }
 
   /**
@@ -288,9 +308,39 @@ final class JdbcStore implements LockStore {
     }
     long number = database.untilAnswered(
         deadline, () -> database.onPool(deadline, c -> dialect.take(c, stored, place)));
-    return number == Protocol.NONE
+    Optional<JdbcGrant> grant = number == Protocol.NONE
         ? Optional.empty()
         : Optional.of(granted(claim, stored, number, claim.ttl(), true));
+    return stored.shared() ? enter(deadline, claim, stored, grant) : grant;
+  }
+
+  /**
+   * Completes a reader's entry from the line. If it took nothing, it may have been handed the lock,
+   * or have got it by an earlier try. Deletes its place: it can have entered out of turn, and the
+   * lock must not be handed over to that place when it has left.
+   */
+  private Optional<JdbcGrant> enter(
+      Deadline deadline, Claim claim, StoredClaim stored, Optional<JdbcGrant> taken)
+      throws StoreException {
+    Optional<JdbcGrant> entered = taken.isPresent()
+        ? taken
+        : shown(deadline, stored)
+            .map(shown -> granted(
+                claim,
+                shown.isAlone() ? stored.alone() : stored,
+                shown.number(),
+                Keys.duration(shown.remainingMicros()),
+                true));
+    if (entered.isPresent()) {
+      int unused = database.onPool(deadline, c -> dialect.leave(c, List.of(stored)));
+    }
+    return entered;
+  }
+
+  private Optional<Row.Shown> shown(Deadline deadline, StoredClaim stored) throws StoreException {
+    return readRow(deadline, stored.key())
+        .filter(row -> row.isOwnedBy(stored))
+        .flatMap(row -> row.grant(stored));
   }
 
   /** @param fromLine whether the waiter got it through the line */
@@ -341,65 +391,30 @@ final class JdbcStore implements LockStore {
   public Optional<Duration> verify(Grant grant) throws StoreException {
     JdbcGrant given = (JdbcGrant) grant;
     return readRow(given.stored().key())
-        .filter(row -> row.isHeldBy(given.stored(), given.number()))
-        .map(row -> Keys.duration(row.remainingMicros()));
+        .flatMap(row -> row.held(given.stored(), given.number()))
+        .map(held -> Keys.duration(held.remainingMicros()));
   }
 
   @Override
   public Optional<StoredHolder> inspect(LockKey key) throws StoreException {
-    return readRow(Keys.of(key)).filter(row -> !row.isFree()).map(JdbcStore::holder);
+    return readRow(Keys.of(key)).filter(row -> !row.isFree()).flatMap(Holders::holder);
   }
 
-  private static StoredHolder holder(Row row) {
-    return new StoredHolder(
-        row.number(),
-        row.holder(),
-        Instant.EPOCH.plus(row.changedAtMicros(), ChronoUnit.MICROS),
-        Keys.duration(row.remainingMicros()),
-        row.owner().isEmpty());
+  @Override
+  public List<StoredHolder> readers(LockKey key) throws StoreException {
+    return readRow(Keys.of(key)).map(Holders::readers).orElse(List.of());
   }
 
-  /** Reads a range of the index, page by page, so that each statement is short. */
   @Override
   public List<StoredLock> list(LockKind kind, String namePrefix, int limit) throws StoreException {
-    Deadline deadline = database.deadline();
-    String prefix = Keys.prefix(kind, namePrefix);
-    String end = Keys.above(prefix);
-    List<StoredLock> held = new ArrayList<>();
-    String from = prefix;
-    while (!from.equals(end) && held.size() < limit) {
-      if (deadline.isOver()) {
-        throw StoreException.refused(
-            ("The names that begin with '%s' could not all be looked at within %s: list with a longer"
-                    + " prefix, purge names that are no longer used, or build the client with a"
-                    + " longer storeTimeout")
-                .formatted(namePrefix, deadline.whole()),
-            null);
-      }
-      String first = from;
-      Page page = database.onPool(deadline, c -> {
-        String next = dialect.endOfPage(c, first, end);
-        return new Page(dialect.listHeld(c, first, next, limit - held.size()), next);
-      });
-      for (Standing standing : page.held()) {
-        Row row = standing.row();
-        held.add(new StoredLock(
-            Keys.parse(kind, row.key()), holder(row), OptionalInt.of(standing.ahead())));
-      }
-      from = page.next();
-    }
-    return held;
+    return new Holders(database).list(kind, namePrefix, limit);
   }
 
-  /**
-   * The taken locks in a part of the range.
-   *
-   * @param next the name at which the next part begins, or the end of the range
-   */
-  private record Page(List<Standing> held, String next) {}
-
   private Optional<Row> readRow(String key) throws StoreException {
-    Deadline deadline = database.deadline();
+    return readRow(database.deadline(), key);
+  }
+
+  private Optional<Row> readRow(Deadline deadline, String key) throws StoreException {
     return database.untilAnswered(
         deadline, () -> database.onPool(deadline, c -> dialect.readRow(c, key)));
   }
@@ -429,20 +444,20 @@ final class JdbcStore implements LockStore {
           prepare(pool, pool, PURGE_STATEMENT_TIMEOUT, settings.table(), SchemaMode.VALIDATE);
       OwnConnection unused = new OwnConnection(pool, PURGE_STATEMENT_TIMEOUT);
       Database database = new Database(prepared, pool, unused, PURGE_STATEMENT_TIMEOUT);
-      Dialect dialect = database.dialect();
+      Listing listing = new Listing(database.dialect());
       long unusedMicros = Keys.micros(unusedFor);
       long deleted = 0;
       String after = "";
       while (true) {
         String last = after;
         List<String> names =
-            database.onPool(database.deadline(), c -> dialect.listUnused(c, last, unusedMicros));
+            database.onPool(database.deadline(), c -> listing.listUnused(c, last, unusedMicros));
         if (names.isEmpty()) {
-          database.onPool(database.deadline(), c -> dialect.deleteUnusedWaiters(c, unusedMicros));
+          database.onPool(database.deadline(), c -> listing.deleteUnusedWaiters(c, unusedMicros));
           return deleted;
         }
         deleted +=
-            database.onPool(database.deadline(), c -> dialect.deleteUnused(c, names, unusedMicros));
+            database.onPool(database.deadline(), c -> listing.deleteUnused(c, names, unusedMicros));
         after = names.get(names.size() - 1);
       }
     }

@@ -68,8 +68,9 @@ final class JdbcTicket implements Ticket {
    * @param number the grant number in the row
    * @param afterNanos a time after which it stood
    * @param micros the time for which it certainly stands from then on
+   * @param alone whether nobody shares it
    */
-  private record HandedOver(long number, long afterNanos, long micros) {
+  private record HandedOver(long number, long afterNanos, long micros, boolean alone) {
     long untilNanos() {
       return afterNanos + TimeUnit.MICROSECONDS.toNanos(micros);
     }
@@ -119,17 +120,18 @@ final class JdbcTicket implements Ticket {
    * Notes a notification that the lock was handed over to it.
    *
    * @param untilMicros the end of its time, by the database's clock
+   * @param alone whether nobody shares the lock
    */
-  void noteNotification(long number, long untilMicros) {
+  void noteNotification(long number, long untilMicros, boolean alone) {
     DatabaseClock seen = clock;
     heard = seen == null
-        ? new HandedOver(number, joinedNanos, Protocol.HANDED_OVER_MICROS)
-        : new HandedOver(number, seen.afterNanos(), untilMicros - seen.micros());
+        ? new HandedOver(number, joinedNanos, Protocol.HANDED_OVER_MICROS, alone)
+        : new HandedOver(number, seen.afterNanos(), untilMicros - seen.micros(), alone);
   }
 
-  /** Notes that a poll, sent after {@code beforeNanos}, found that it has the lock. */
-  void noteOwnRow(Row row, long beforeNanos) {
-    heard = new HandedOver(row.number(), beforeNanos, row.remainingMicros());
+  /** Notes that a poll, sent after {@code beforeNanos}, found this grant of its claim. */
+  void noteGrant(Row.Shown shown, long beforeNanos) {
+    heard = new HandedOver(shown.number(), beforeNanos, shown.remainingMicros(), shown.isAlone());
   }
 
   /** Whether it joined so recently that its turn can't be over. */
@@ -149,7 +151,8 @@ final class JdbcTicket implements Ticket {
     // The engine counts a hand-over's time from before the last request.
     Duration validFor = Duration.ofNanos(handedOver.untilNanos() - askedNanos);
     store.poller.leaveGranted(this);
-    return Optional.of(store.granted(claim, stored, handedOver.number(), validFor, true));
+    StoredClaim granted = handedOver.alone() ? stored.alone() : stored;
+    return Optional.of(store.granted(claim, granted, handedOver.number(), validFor, true));
   }
 
   @Override

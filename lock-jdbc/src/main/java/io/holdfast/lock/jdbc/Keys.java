@@ -1,5 +1,6 @@
 package io.holdfast.lock.jdbc;
 
+import io.holdfast.lock.jdbc.dialect.Reader;
 import io.holdfast.lock.jdbc.dialect.StoredClaim;
 import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.LockKey;
@@ -50,8 +51,14 @@ final class Keys {
   }
 
   static StoredClaim stored(Claim claim) {
+    boolean shared = claim.mode() instanceof Claim.Shared;
+    String holder = printable(claim.holder());
     return new StoredClaim(
-        of(claim.key()), claim.ownerId(), micros(claim.ttl()), printable(claim.holder()));
+        of(claim.key()),
+        claim.ownerId(),
+        shared,
+        micros(claim.ttl()),
+        shared ? Reader.printable(holder) : holder);
   }
 
   static long micros(Duration duration) {

@@ -18,6 +18,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -193,8 +194,13 @@ final class Poller implements AutoCloseable {
     return !waiters.isEmpty();
   }
 
-  /** Wakes the waiter of this owner id, if it is this client's: the lock was handed over to it. */
-  void wakeNotified(String ownerId, long number, long untilMicros) {
+  /**
+   * Wakes the waiter of this owner id, if it is this client's: the lock was handed over to it, or
+   * to a reader beside which it may enter.
+   *
+   * @param note notes a hand-over
+   */
+  void wakeNotified(String ownerId, Consumer<JdbcTicket> note) {
     Optional<JdbcTicket> woken;
     synchronized (this) {
       woken = waiters.stream()
@@ -203,7 +209,7 @@ final class Poller implements AutoCloseable {
       woken.ifPresent(waiter -> {
         waiter.pollAtNanos = time.nanos() + AFTER_WAKE_NANOS;
         waiter.earlyNanos = 0;
-        waiter.noteNotification(number, untilMicros);
+        note.accept(waiter);
       });
     }
     woken.ifPresent(waiter -> waiter.wakeUp.run());
@@ -404,16 +410,16 @@ final class Poller implements AutoCloseable {
         }
         Standing standing = byOwnerId.get(waiter.stored.owner());
         note(waiter, standing, polled.beforeNanos(), now);
-        if (standing == null
-            || !standing.inLine()
-            || (standing.row().isFree() && standing.ahead() == 0)) {
+        if (standing == null || !standing.inLine() || standing.admits(waiter.stored)) {
           waiter.pollAtNanos = now + AFTER_WAKE_NANOS;
           waiter.earlyNanos = 0;
           woken.add(waiter);
           continue;
         }
         Row row = standing.row();
-        long pauseNanos = waiter.pace.nextPauseNanos(standing, now, notified);
+        // A reader that waits behind a writer is not notified if that one gives up.
+        boolean isNotified = notified && !(row.isShared() && waiter.stored.shared());
+        long pauseNanos = waiter.pace.nextPauseNanos(standing, now, isNotified);
         waiter.pollAtNanos = now + pauseNanos;
         waiter.earlyNanos = pauseNanos / EARLY_DIVISOR;
         if (!row.isFree()) {
@@ -440,6 +446,11 @@ final class Poller implements AutoCloseable {
     // After the poll, since on a slow network all that comes before it delays a hand-over; and
     // before the announcement, since the time for it may be over after that.
     sayAliveSafely();
+    for (Standing standing : polled.standings()) {
+      if (standing.row().isUntidy()) {
+        database.onOwnConnection(database.deadline(), c -> dialect.tidy(c, standing.row()));
+      }
+    }
     if (announces) {
       database.onOwnConnection(
           database.deadline(), c -> dialect.announce(c, List.copyOf(unannounced)));
@@ -452,7 +463,7 @@ final class Poller implements AutoCloseable {
       waiter.noteClock(standing.row().nowMicros(), beforeNanos);
     }
     if (standing != null && standing.row().isOwnedBy(waiter.stored)) {
-      waiter.noteOwnRow(standing.row(), beforeNanos);
+      standing.row().grant(waiter.stored).ifPresent(shown -> waiter.noteGrant(shown, beforeNanos));
     } else if (standing == null || !standing.inLine()) {
       waiter.setBack =
           standing != null && waiter.isNew(now) && standing.row().isSetBack(waiter.place);

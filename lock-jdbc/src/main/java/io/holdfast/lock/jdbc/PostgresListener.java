@@ -64,11 +64,12 @@ final class PostgresListener implements AutoCloseable {
   private static final int READ_MILLIS = 200;
 
   /**
-   * The form of a hand-over's notification. Anybody may notify on the channel; a forged one has no
+   * The form of a notification: of a hand-over, to a reader with an {@code r}; or, to a reader,
+   * that another one was handed the lock. Anybody may notify on the channel; a forged one has no
    * effect, since owner ids can't be guessed.
    */
-  private static final Pattern HAND_OVER =
-      Pattern.compile("(?<owner>[0-9a-f]{32}) (?<number>[0-9]{1,18}) (?<expires>[0-9]{1,18})");
+  private static final Pattern NOTIFICATION = Pattern.compile(
+      "(?<owner>[0-9a-f]{32})( (?<number>[0-9]{1,18}) (?<expires>[0-9]{1,18})(?<reader> r)?)?");
 
   private final Postgres dialect;
   private final Database database;
@@ -231,15 +232,21 @@ final class PostgresListener implements AutoCloseable {
         .map(PGNotification::getParameter)
         .toList();
     for (String payload : payloads) {
-      Matcher handOver = HAND_OVER.matcher(payload);
-      if (handOver.matches()) {
-        poller.wakeNotified(
-            handOver.group("owner"),
-            Long.parseLong(handOver.group("number")),
-            Long.parseLong(handOver.group("expires")));
+      Matcher notification = NOTIFICATION.matcher(payload);
+      if (notification.matches()) {
+        poller.wakeNotified(notification.group("owner"), waiter -> note(waiter, notification));
       }
     }
     return payloads;
+  }
+
+  private static void note(JdbcTicket waiter, Matcher notification) {
+    if (notification.group("number") != null) {
+      waiter.noteNotification(
+          Long.parseLong(notification.group("number")),
+          Long.parseLong(notification.group("expires")),
+          notification.group("reader") == null);
+    }
   }
 
   private void hearUntilIdle(Connection connection, PGConnection notified, Poller poller)

@@ -57,7 +57,7 @@ final class Schema {
     for (int tries = 0;
         found.flaw() != null && mode == SchemaMode.CREATE && tries < CREATE_TRIES;
         tries++) {
-      failure = create(connection, dialect);
+      failure = create(connection, dialect, found.script());
       found = look(connection, dialect);
     }
     if (found.flaw() == null && found.id().isEmpty()) {
@@ -73,7 +73,7 @@ final class Schema {
       throw new IllegalStateException(
           ("The table %s could not be created: %s (a database user who may not create tables? then"
                   + " run the script %s from the jar of lock-jdbc as one who may)")
-              .formatted(dialect.table(), failure.getMessage(), dialect.script()),
+              .formatted(dialect.table(), failure.getMessage(), found.script()),
           failure);
     }
     throw new IllegalStateException(
@@ -85,26 +85,30 @@ final class Schema {
                 dialect.database(),
                 Schema.class.getPackageName().replace('.', '/'),
                 SCRIPTS,
-                dialect.script()));
+                found.script()));
   }
 
   /**
-   * Creates the tables. Clients that do so at once can make each other fail; then one has
-   * succeeded.
+   * Creates the tables, or their new columns. Clients that do so at once can make each other fail;
+   * then one has succeeded. A statement that fails, if only since its column is there, keeps none
+   * after it from being run.
    *
-   * @return why it failed, or null
+   * @return why one failed, or null
    */
-  private static @Nullable SQLException create(Connection connection, Dialect dialect)
-      throws SQLException {
+  private static @Nullable SQLException create(
+      Connection connection, Dialect dialect, String script) throws SQLException {
+    SQLException failure = null;
     try (Statement statement = connection.createStatement()) {
-      for (String sql : script(dialect)) {
-        statement.execute(sql);
+      for (String sql : statements(dialect, script)) {
+        try {
+          statement.execute(sql);
+        } catch (SQLException e) {
+          rollBack(connection, e);
+          failure = failure == null ? e : failure;
+        }
       }
-      return null;
-    } catch (SQLException e) {
-      rollBack(connection, e);
-      return e;
     }
+    return failure;
   }
 
   /** Checks the server alone; the table's name has the schema in which it would be. */
@@ -115,7 +119,11 @@ final class Schema {
       answer.next();
       dialect.facts().checkServer(answer);
       return new Found(
-          dialect.facts().qualifiedTable(answer), "", flaw, dialect.facts().risks(answer));
+          dialect.facts().qualifiedTable(answer),
+          "",
+          flaw,
+          script(dialect),
+          dialect.facts().risks(answer));
     }
   }
 
@@ -143,20 +151,34 @@ final class Schema {
    * @param table the name of the first, with its schema
    * @param id their {@linkplain Dialect#readId id}
    * @param flaw what is wrong with them, or null if nothing is
+   * @param script the name of the script that may mend that
    * @param risks {@link Facts#risks}
    */
-  private record Found(String table, String id, @Nullable String flaw, List<String> risks) {}
+  private record Found(
+      String table, String id, @Nullable String flaw, String script, List<String> risks) {}
 
   private static Found look(Connection connection, Dialect dialect) throws SQLException {
     try (Statement statement = connection.createStatement();
         ResultSet answer = statement.executeQuery(dialect.facts().askTables())) {
       answer.next();
       dialect.facts().checkServer(answer);
-      String flaw = flaw(answer, dialect);
+      Map<String, Column> first = new HashMap<>();
+      Map<String, Column> second = new HashMap<>();
+      readColumns(answer, first, second);
+      String flaw = flaw(answer, dialect, first, second);
+      String script = script(dialect);
+      if (flaw == null && !(first.containsKey("readers") && second.containsKey("mode"))) {
+        flaw = "it lacks the columns for read-write locks";
+        script = readersScript(dialect);
+      }
       // The owner of the row that tells the version: this table's column is the first of that name.
       String id = flaw == null ? String.valueOf(answer.getString("owner")) : "";
       return new Found(
-          dialect.facts().qualifiedTable(answer), id, flaw, dialect.facts().risks(answer));
+          dialect.facts().qualifiedTable(answer),
+          id,
+          flaw,
+          script,
+          dialect.facts().risks(answer));
     } catch (SQLException e) {
       rollBack(connection, e);
       refuseSyntaxError(e, dialect);
@@ -170,9 +192,8 @@ final class Schema {
     }
   }
 
-  private static @Nullable String flaw(ResultSet answer, Dialect dialect) throws SQLException {
-    Map<String, Column> first = new HashMap<>();
-    Map<String, Column> second = new HashMap<>();
+  private static void readColumns(
+      ResultSet answer, Map<String, Column> first, Map<String, Column> second) throws SQLException {
     Map<String, Column> table = null;
     ResultSetMetaData columns = answer.getMetaData();
     for (int i = 1; i <= columns.getColumnCount(); i++) {
@@ -187,6 +208,11 @@ final class Schema {
         table = second;
       }
     }
+  }
+
+  private static @Nullable String flaw(
+      ResultSet answer, Dialect dialect, Map<String, Column> first, Map<String, Column> second)
+      throws SQLException {
     String flaw = columnFlaw(first, dialect, NUMBERS);
     flaw = flaw != null ? flaw : dialect.facts().flaw(answer);
     flaw = flaw != null ? flaw : versionFlaw(answer, first);
@@ -250,10 +276,20 @@ final class Schema {
             .formatted(version, Protocol.SCHEMA_VERSION);
   }
 
-  /** Returns the script's statements, with the dialect's tables in place of the default ones. */
-  static String[] script(Dialect dialect) {
+  /** Returns the file name of the script that makes the tables. */
+  static String script(Dialect dialect) {
+    return dialect.scripts() + ".sql";
+  }
+
+  /** Returns the file name of the script that adds what read-write locks need to older tables. */
+  static String readersScript(Dialect dialect) {
+    return dialect.scripts() + "-readers.sql";
+  }
+
+  /** Returns a script's statements, with the dialect's tables in place of the default ones. */
+  static String[] statements(Dialect dialect, String script) {
     try (InputStream in =
-        Objects.requireNonNull(Schema.class.getResourceAsStream(SCRIPTS + dialect.script()))) {
+        Objects.requireNonNull(Schema.class.getResourceAsStream(SCRIPTS + script))) {
       return new String(in.readAllBytes(), StandardCharsets.UTF_8)
           .replaceAll("--[^\n]*", "")
           .replace(JdbcLocks.DEFAULT_TABLE, dialect.table())

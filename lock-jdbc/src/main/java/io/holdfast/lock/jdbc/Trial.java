@@ -28,8 +28,8 @@ final class Trial {
     String owner = UUID.randomUUID().toString().replace("-", "");
     // The trial has the lock for longer than it takes.
     long ttlMicros = Keys.micros(database.deadline().whole().multipliedBy(4));
-    StoredClaim stored =
-        new StoredClaim(Protocol.TRIAL_KEY, owner, ttlMicros, "the trial of a client's start");
+    StoredClaim stored = new StoredClaim(
+        Protocol.TRIAL_KEY, owner, false, ttlMicros, "the trial of a client's start");
     try {
       long number = database.onPool(database.deadline(), c -> {
         dialect.tryWaiting(c, stored);

@@ -100,7 +100,7 @@ class HandedOverTest {
       JdbcTicket waiter = unpolled(store, claim(freshKey()));
 
       time.pass(HANDED_OVER.minusMillis(1));
-      waiter.noteNotification(7, 0);
+      waiter.noteNotification(7, 0, true);
       assertThat(waiter.handedOver().orElseThrow().validFor()).isEqualTo(HANDED_OVER);
       time.pass(Duration.ofMillis(1));
       assertThat(waiter.handedOver()).isEmpty();
@@ -118,7 +118,7 @@ class HandedOverTest {
       Grant next = takenAfterTheTurnLapsed(server, holder, key);
 
       time.pass(HANDED_OVER);
-      waiter.noteNotification(next.number() - 1, 0);
+      waiter.noteNotification(next.number() - 1, 0, true);
 
       assertThat(waiter.handedOver()).isEmpty();
       Await.until("a poll finds that its turn is over", () -> {
@@ -147,11 +147,11 @@ class HandedOverTest {
       long untilMicros = readMicros + TimeUnit.SECONDS.toMicros(3);
 
       waiter.noteClock(readMicros, readNanos);
-      waiter.noteNotification(7, untilMicros);
+      waiter.noteNotification(7, untilMicros, true);
       assertThat(waiter.handedOver()).as("read before it asked").isEmpty();
 
       waiter.noteClock(readMicros, time.nanos());
-      waiter.noteNotification(7, untilMicros);
+      waiter.noteNotification(7, untilMicros, true);
       assertThat(waiter.handedOver().orElseThrow().validFor()).isEqualTo(Duration.ofSeconds(3));
     }
   }
@@ -192,14 +192,14 @@ class HandedOverTest {
         JdbcStore store = Stores.open(pool, time)) {
       assertThat(holder.tryAcquire(claim(key))).isPresent();
       JdbcTicket waiter = (JdbcTicket) join(store, claim(key));
-      Row row = new Row("", "", 7, 0, 0, TimeUnit.SECONDS.toMicros(2), 0, 0, "");
+      Row.Shown shown = new Row.Shown(7, TimeUnit.SECONDS.toMicros(2), true);
       long beforeNanos = time.nanos();
       time.pass(Duration.ofMillis(1));
       assertThat(waiter.poll()).isInstanceOf(Ticket.Waiting.class);
 
-      waiter.noteOwnRow(row, beforeNanos);
+      waiter.noteGrant(shown, beforeNanos);
       assertThat(waiter.handedOver()).isEmpty();
-      waiter.noteOwnRow(row, time.nanos());
+      waiter.noteGrant(shown, time.nanos());
       assertThat(waiter.handedOver().orElseThrow().validFor()).isEqualTo(Duration.ofSeconds(2));
     }
   }
@@ -222,7 +222,7 @@ class HandedOverTest {
           other, server, key, "SELECT number FROM holdfast_lock WHERE name = ? FOR UPDATE")) {
         lock.executeQuery().close();
       }
-      waiter.noteNotification(before.number() + 1, 0);
+      waiter.noteNotification(before.number() + 1, 0, true);
 
       assertThat(waiter.poll()).isInstanceOf(Ticket.Waiting.class);
 
@@ -255,7 +255,7 @@ class HandedOverTest {
         JdbcStore store = Stores.open(pool, time)) {
       JdbcTicket waiter = handedOver(holder, store, key);
       Grant next = takenAfterTheTurnLapsed(server, holder, key);
-      waiter.noteNotification(next.number() - 1, 0);
+      waiter.noteNotification(next.number() - 1, 0, true);
 
       assertThat(waiter.poll()).isNotInstanceOf(Ticket.Granted.class);
 

@@ -6,7 +6,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.zaxxer.hikari.HikariDataSource;
-import io.holdfast.lock.spi.Acquisition;
 import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockKey;
@@ -18,14 +17,12 @@ import io.holdfast.lock.spi.Ticket;
 import io.holdfast.lock.testsupport.Await;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
-import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.FutureTask;
-import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -38,16 +35,16 @@ class LineTest {
   @EachServer
   void aReleaseHandsTheLockToTheOneThatWaitsLongestAndNumbersRise(Server server) throws Exception {
     LockKey key = freshKey();
-    try (Line line = new Line(server, 4)) {
+    try (Clients line = new Clients(server, 4)) {
       Grant last = line.stores.get(0).tryAcquire(claim(key)).orElseThrow();
       List<Waiting> waiting = new ArrayList<>();
       for (int i = 1; i < 4; i++) {
-        waiting.add(Waiting.join(line.stores.get(i), key));
+        waiting.add(Waiting.join(line.stores.get(i), claim(key)));
       }
       // Who released it comes again at once, and is the last.
       assertThat(line.stores.get(0).release(last, Duration.ZERO))
           .isEqualTo(ReleaseOutcome.RELEASED);
-      waiting.add(Waiting.join(line.stores.get(0), key));
+      waiting.add(Waiting.join(line.stores.get(0), claim(key)));
 
       for (int i = 0; i < 4; i++) {
         Grant grant = waiting.get(i).awaitGrant();
@@ -59,15 +56,15 @@ class LineTest {
       }
       assertThat(line.stores.get(0).inspect(key)).isEmpty();
     }
-    Await.until("nobody is in the table", () -> waitersInTable(server, key) == 0);
+    Await.until("nobody is in the table", () -> Stores.waitersInTable(server, key) == 0);
   }
 
   @EachServer
   void aLockThatIsWaitedForIsNotTakenByNewcomers(Server server) throws Exception {
     LockKey key = freshKey();
-    try (Line line = new Line(server, 2)) {
+    try (Clients line = new Clients(server, 2)) {
       Grant grant = line.stores.get(0).tryAcquire(claim(key)).orElseThrow();
-      Waiting waiting = Waiting.join(line.stores.get(1), key);
+      Waiting waiting = Waiting.join(line.stores.get(1), claim(key));
       assertThat(line.stores.get(0).release(grant, Duration.ZERO))
           .isEqualTo(ReleaseOutcome.RELEASED);
 
@@ -81,16 +78,16 @@ class LineTest {
   @EachServer
   void aWaiterThatLeavesKeepsNobodyOut(Server server) throws Exception {
     LockKey key = freshKey();
-    try (Line line = new Line(server, 3)) {
+    try (Clients line = new Clients(server, 3)) {
       Grant grant = line.stores.get(0).tryAcquire(claim(key)).orElseThrow();
-      Waiting impatient = Waiting.join(line.stores.get(1), key);
-      Waiting patient = Waiting.join(line.stores.get(2), key);
+      Waiting impatient = Waiting.join(line.stores.get(1), claim(key));
+      Waiting patient = Waiting.join(line.stores.get(2), claim(key));
       impatient.ticket.close();
 
       assertThat(line.stores.get(0).release(grant, Duration.ZERO))
           .isEqualTo(ReleaseOutcome.RELEASED);
       Grant next = patient.awaitGrant();
-      Waiting last = Waiting.join(line.stores.get(1), key);
+      Waiting last = Waiting.join(line.stores.get(1), claim(key));
       last.ticket.close();
       assertThat(line.stores.get(2).release(next, Duration.ZERO))
           .isEqualTo(ReleaseOutcome.RELEASED);
@@ -101,10 +98,10 @@ class LineTest {
   @EachServer
   void aWaiterThatLeavesAfterItGotTheLockUnseenGivesItToTheNext(Server server) throws Exception {
     LockKey key = freshKey();
-    try (Line line = new Line(server, 3)) {
+    try (Clients line = new Clients(server, 3)) {
       Grant grant = line.stores.get(0).tryAcquire(claim(key)).orElseThrow();
-      Waiting deaf = Waiting.join(line.stores.get(1), key);
-      Waiting next = Waiting.join(line.stores.get(2), key);
+      Waiting deaf = Waiting.join(line.stores.get(1), claim(key));
+      Waiting next = Waiting.join(line.stores.get(2), claim(key));
       assertThat(line.stores.get(0).release(grant, Duration.ZERO))
           .isEqualTo(ReleaseOutcome.RELEASED);
       deaf.ticket.close();
@@ -116,10 +113,10 @@ class LineTest {
   @EachServer
   void aWaiterThatIsJustLeavingIsHandedNothing(Server server) throws Exception {
     LockKey key = freshKey();
-    try (Line line = new Line(server, 2);
+    try (Clients line = new Clients(server, 2);
         Connection leaving = server.connect()) {
       Grant grant = line.stores.get(0).tryAcquire(claim(key)).orElseThrow();
-      Waiting.join(line.stores.get(1), key);
+      Waiting.join(line.stores.get(1), claim(key));
       leaving.setAutoCommit(false);
       try (PreparedStatement leave =
           Stores.prepare(leaving, server, key, "DELETE FROM holdfast_lock_waiter WHERE name = ?")) {
@@ -140,10 +137,10 @@ class LineTest {
   @EachServer
   void aDeadWaiterCostsSecondsAndNotATtl(Server server) throws Exception {
     LockKey key = freshKey();
-    try (Line line = new Line(server, 2)) {
+    try (Clients line = new Clients(server, 2)) {
       Grant grant = line.stores.get(0).tryAcquire(claim(key, LONG_TTL)).orElseThrow();
       dies(server, key, Duration.ofSeconds(4));
-      Waiting alive = Waiting.join(line.stores.get(1), key);
+      Waiting alive = Waiting.join(line.stores.get(1), claim(key));
 
       assertThat(line.stores.get(0).release(grant, Duration.ZERO))
           .isEqualTo(ReleaseOutcome.RELEASED);
@@ -157,11 +154,11 @@ class LineTest {
   @EachServer
   void thereIsALineAlsoWhenTheCounterOfPlacesWasSetBack(Server server) throws Exception {
     LockKey key = freshKey();
-    try (Line line = new Line(server, 3)) {
+    try (Clients line = new Clients(server, 3)) {
       Grant grant = line.stores.get(0).tryAcquire(claim(key, LONG_TTL)).orElseThrow();
       Stores.update(server, key, "UPDATE holdfast_lock SET served = 1000000000 WHERE name = ?");
-      Waiting first = Waiting.join(line.stores.get(1), key);
-      Waiting second = Waiting.join(line.stores.get(2), key);
+      Waiting first = Waiting.join(line.stores.get(1), claim(key));
+      Waiting second = Waiting.join(line.stores.get(2), claim(key));
 
       assertThat(line.stores.get(0).release(grant, Duration.ZERO))
           .isEqualTo(ReleaseOutcome.RELEASED);
@@ -175,7 +172,7 @@ class LineTest {
   @Test
   void aFailureToReopenTheLineEndsTheWait() throws Exception {
     LockKey key = freshKey();
-    try (Line line = new Line(Server.POSTGRES, 2);
+    try (Clients line = new Clients(Server.POSTGRES, 2);
         Connection connection = Server.POSTGRES.connect();
         Statement statement = connection.createStatement()) {
       assertThat(line.stores.get(0).tryAcquire(claim(key, LONG_TTL))).isPresent();
@@ -185,7 +182,7 @@ class LineTest {
       statement.execute("CREATE TRIGGER not_reopened BEFORE UPDATE OF served ON holdfast_lock"
           + " FOR EACH ROW WHEN (NEW.name = '" + Keys.of(key) + "') EXECUTE FUNCTION not_now()");
       try {
-        Waiting waiting = Waiting.join(line.stores.get(1), key);
+        Waiting waiting = Waiting.join(line.stores.get(1), claim(key));
         assertThatThrownBy(waiting::awaitEnd)
             .isInstanceOf(StoreException.class)
             .hasMessageContaining("not now");
@@ -198,13 +195,13 @@ class LineTest {
   @EachServer
   void whoLeavesDeletesThoseThatDiedLongAgo(Server server) throws Exception {
     LockKey key = freshKey();
-    try (Line line = new Line(server, 2)) {
+    try (Clients line = new Clients(server, 2)) {
       assertThat(line.stores.get(0).tryAcquire(claim(key, LONG_TTL))).isPresent();
       dies(server, key, Duration.ofMinutes(-11));
       dies(server, key, Duration.ofMinutes(-1));
-      Waiting.join(line.stores.get(1), key).ticket.close();
+      Waiting.join(line.stores.get(1), claim(key)).ticket.close();
 
-      assertThat(waitersInTable(server, key)).isEqualTo(1);
+      assertThat(Stores.waitersInTable(server, key)).isEqualTo(1);
     }
   }
 
@@ -213,10 +210,10 @@ class LineTest {
   void aWaiterThatDiedBeforeTheClockWasSetBackKeepsNobodyOut(Server server) throws Exception {
     LockKey key = freshKey();
     Duration setBack = Duration.ofMinutes(1);
-    try (Line line = new Line(server, 2)) {
+    try (Clients line = new Clients(server, 2)) {
       Grant grant = line.stores.get(0).tryAcquire(claim(key, LONG_TTL)).orElseThrow();
       dies(server, key, setBack);
-      Waiting alive = Waiting.join(line.stores.get(1), key);
+      Waiting alive = Waiting.join(line.stores.get(1), claim(key));
       assertThat(line.stores.get(0).release(grant, Duration.ZERO))
           .isEqualTo(ReleaseOutcome.RELEASED);
       Grant next = alive.awaitGrant();
@@ -226,7 +223,7 @@ class LineTest {
       Stores.update(
           server,
           key,
-          "UPDATE holdfast_lock SET served = 0, wanted_until = " + in(server, setBack)
+          "UPDATE holdfast_lock SET served = 0, wanted_until = " + Stores.in(server, setBack)
               + " WHERE name = ?");
       assertThat(line.stores.get(0).inspect(key)).isEmpty();
       assertThat(line.stores.get(0).tryAcquire(claim(key))).isPresent();
@@ -236,9 +233,9 @@ class LineTest {
   @EachServer
   void aWaiterWhoseTurnHasBeenOrWhoseRowIsGoneAsksAnew(Server server) throws Exception {
     LockKey key = freshKey();
-    try (Line line = new Line(server, 2)) {
+    try (Clients line = new Clients(server, 2)) {
       assertThat(line.stores.get(0).tryAcquire(claim(key, LONG_TTL))).isPresent();
-      Waiting passedOver = Waiting.join(line.stores.get(1), key);
+      Waiting passedOver = Waiting.join(line.stores.get(1), claim(key));
       Stores.update(
           server,
           key,
@@ -248,7 +245,7 @@ class LineTest {
       assertThat(passedOver.awaitEnd()).isInstanceOf(Ticket.Gone.class);
       passedOver.ticket.close();
       Stores.update(server, key, "UPDATE holdfast_lock SET served = 0 WHERE name = ?");
-      Waiting deleted = Waiting.join(line.stores.get(1), key);
+      Waiting deleted = Waiting.join(line.stores.get(1), claim(key));
       Stores.update(server, key, "DELETE FROM holdfast_lock_waiter WHERE name = ?");
 
       assertThat(deleted.awaitEnd()).isInstanceOf(Ticket.Gone.class);
@@ -259,11 +256,11 @@ class LineTest {
   @EachServer
   void whoeverFreesALockHandsItOver(Server server) throws Exception {
     LockKey key = freshKey();
-    try (Line line = new Line(server, 3)) {
+    try (Clients line = new Clients(server, 3)) {
       Claim first = claim(key, LONG_TTL);
       Grant grant = line.stores.get(0).tryAcquire(first).orElseThrow();
-      Waiting second = Waiting.join(line.stores.get(1), key);
-      Waiting third = Waiting.join(line.stores.get(2), key);
+      Waiting second = Waiting.join(line.stores.get(1), claim(key));
+      Waiting third = Waiting.join(line.stores.get(2), claim(key));
 
       line.stores.get(0).withdraw(first);
       Grant next = second.awaitGrant();
@@ -277,10 +274,10 @@ class LineTest {
   @EachServer
   void theFirstInLineTakesALockWhoseHolderDied(Server server) throws Exception {
     LockKey key = freshKey();
-    try (Line line = new Line(server, 3)) {
+    try (Clients line = new Clients(server, 3)) {
       Grant grant = line.stores.get(0).tryAcquire(claim(key, LONG_TTL)).orElseThrow();
-      Waiting first = Waiting.join(line.stores.get(1), key);
-      Waiting second = Waiting.join(line.stores.get(2), key);
+      Waiting first = Waiting.join(line.stores.get(1), claim(key));
+      Waiting second = Waiting.join(line.stores.get(2), claim(key));
       Stores.expire(server, grant);
 
       Grant next = first.awaitGrant();
@@ -294,9 +291,9 @@ class LineTest {
   @EachServer
   void aMinimumHoldIsWaitedOutAndThenTheFirstInLineHasTheLock(Server server) throws Exception {
     LockKey key = freshKey();
-    try (Line line = new Line(server, 2)) {
+    try (Clients line = new Clients(server, 2)) {
       Grant grant = line.stores.get(0).tryAcquire(claim(key)).orElseThrow();
-      Waiting waiting = Waiting.join(line.stores.get(1), key);
+      Waiting waiting = Waiting.join(line.stores.get(1), claim(key));
       long releasedAt = System.nanoTime();
       assertThat(line.stores.get(0).release(grant, Duration.ofSeconds(2)))
           .isEqualTo(ReleaseOutcome.RELEASED);
@@ -318,7 +315,7 @@ class LineTest {
         Connection admin = server.connect();
         Statement statement = admin.createStatement()) {
       Grant held = holder.tryAcquire(claim(key)).orElseThrow();
-      Waiting waiting = Waiting.join(waiter, key);
+      Waiting waiting = Waiting.join(waiter, claim(key));
       refuseDeletions(server, statement);
       Grant grant;
       try {
@@ -326,13 +323,13 @@ class LineTest {
         grant = waiting.awaitGrant();
         // It is deleted after a second, and then every five seconds.
         Await.pause(Duration.ofSeconds(3));
-        assertThat(waitersInTable(server, key)).isEqualTo(1);
+        assertThat(Stores.waitersInTable(server, key)).isEqualTo(1);
       } finally {
         statement.execute(
             "DROP TRIGGER not_now" + (server == Server.POSTGRES ? " ON holdfast_lock_waiter" : ""));
       }
 
-      Await.until("its row is gone", () -> waitersInTable(server, key) == 0);
+      Await.until("its row is gone", () -> Stores.waitersInTable(server, key) == 0);
       assertThat(waiter.release(grant, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
     }
   }
@@ -355,10 +352,10 @@ class LineTest {
   @EachServer
   void aListTellsHowManyWait(Server server) throws Exception {
     LockKey key = freshKey();
-    try (Line line = new Line(server, 3)) {
+    try (Clients line = new Clients(server, 3)) {
       assertThat(line.stores.get(0).tryAcquire(claim(key))).isPresent();
-      Waiting.join(line.stores.get(1), key);
-      Waiting second = Waiting.join(line.stores.get(2), key);
+      Waiting.join(line.stores.get(1), claim(key));
+      Waiting second = Waiting.join(line.stores.get(2), claim(key));
 
       assertThat(waitersInList(line.stores.get(0), key)).isEqualTo(2);
       second.ticket.close();
@@ -378,86 +375,7 @@ class LineTest {
         server,
         key,
         "INSERT INTO holdfast_lock_waiter (name, owner, alive_until, holder) VALUES (?, 'dead', "
-            + in(server, aliveFor)
+            + Stores.in(server, aliveFor)
             + ", 'who died')");
-  }
-
-  /** The expression for a time by the server's clock. */
-  private static String in(Server server, Duration time) {
-    String now = switch (server) {
-      case H2 -> "CAST(EXTRACT(EPOCH FROM CURRENT_TIMESTAMP) * 1000000 AS BIGINT)";
-      case POSTGRES -> "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
-      default -> "TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))";
-    };
-    return now + " + " + TimeUnit.NANOSECONDS.toMicros(time.toNanos());
-  }
-
-  private static long waitersInTable(Server server, LockKey key) {
-    return number(server, key, "SELECT COUNT(*) FROM holdfast_lock_waiter WHERE name = ?");
-  }
-
-  private static long number(Server server, LockKey key, String sql) {
-    try (Connection connection = server.connect();
-        PreparedStatement statement = Stores.prepare(connection, server, key, sql);
-        ResultSet result = statement.executeQuery()) {
-      result.next();
-      return result.getLong(1);
-    } catch (SQLException e) {
-      throw new AssertionError(e);
-    }
-  }
-
-  /** The stores of several clients. */
-  private static final class Line implements AutoCloseable {
-    final List<JdbcStore> stores = new ArrayList<>();
-    private final HikariDataSource pool;
-
-    Line(Server server, int clients) throws Exception {
-      pool = server.pool(3 * clients + 2);
-      for (int i = 0; i < clients; i++) {
-        stores.add(Stores.open(pool));
-      }
-    }
-
-    @Override
-    public void close() {
-      stores.forEach(JdbcStore::close);
-      pool.close();
-    }
-  }
-
-  /** A waiter, as the engine has it: it polls when it is woken. */
-  private static final class Waiting {
-    final Ticket ticket;
-    private final Semaphore wakeUps;
-
-    private Waiting(Ticket ticket, Semaphore wakeUps) {
-      this.ticket = ticket;
-      this.wakeUps = wakeUps;
-    }
-
-    static Waiting join(JdbcStore store, LockKey key) throws Exception {
-      Semaphore wakeUps = new Semaphore(0);
-      Acquisition acquisition = store.acquireOrQueue(claim(key), wakeUps::release);
-      assertThat(acquisition).isInstanceOf(Acquisition.Queued.class);
-      return new Waiting(((Acquisition.Queued) acquisition).ticket(), wakeUps);
-    }
-
-    Grant awaitGrant() throws Exception {
-      Ticket.Status status = awaitEnd();
-      assertThat(status).isInstanceOf(Ticket.Granted.class);
-      return ((Ticket.Granted) status).grant();
-    }
-
-    Ticket.Status awaitEnd() throws Exception {
-      while (true) {
-        assertThat(wakeUps.tryAcquire(Await.PATIENCE.toSeconds(), TimeUnit.SECONDS))
-            .isTrue();
-        Ticket.Status status = ticket.poll();
-        if (!(status instanceof Ticket.Waiting)) {
-          return status;
-        }
-      }
-    }
   }
 }

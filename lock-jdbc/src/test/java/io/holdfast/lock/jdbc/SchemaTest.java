@@ -8,6 +8,8 @@ import io.holdfast.lock.Lease;
 import io.holdfast.lock.LockClient;
 import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.LockStoreException;
+import io.holdfast.lock.ReadLease;
+import io.holdfast.lock.ReadWriteClient;
 import io.holdfast.lock.jdbc.dialect.Dialect;
 import io.holdfast.lock.jdbc.dialect.Product;
 import io.holdfast.lock.testsupport.Await;
@@ -20,6 +22,7 @@ import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.UUID;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -92,7 +95,7 @@ class SchemaTest {
       String table = freshTable();
       Dialect dialect = Product.of(connection).dialect(table);
       for (int run = 0; run < 2; run++) {
-        for (String sql : Schema.script(dialect)) {
+        for (String sql : Schema.statements(dialect, Schema.script(dialect))) {
           execute(connection, sql);
         }
       }
@@ -102,6 +105,77 @@ class SchemaTest {
       }
       execute(connection, "DROP TABLE " + table);
       execute(connection, "DROP TABLE " + table + "_waiter");
+    }
+  }
+
+  @EachServer
+  void tablesWithoutReadersGetTheirColumnsWhileALockIsHeld(Server server) throws Exception {
+    String table = freshTable();
+    try (HikariDataSource pool = server.pool(16);
+        Connection connection = server.connect();
+        LockClient older =
+            JdbcLocks.builder(pool).table(table).schema(SchemaMode.CREATE).build()) {
+      try (Lease held = older.get("a").lock()) {
+        execute(connection, "ALTER TABLE " + table + " DROP COLUMN readers");
+        execute(connection, "ALTER TABLE " + table + "_waiter DROP COLUMN mode");
+        assertThatThrownBy(() -> JdbcLocks.builder(pool).table(table).build())
+            .isInstanceOf(IllegalStateException.class)
+            .hasMessageContaining("columns for read-write locks")
+            .hasMessageContaining("-readers.sql");
+
+        // Several at once: each finds its columns, whoever adds them.
+        ExecutorService executor = Executors.newFixedThreadPool(3);
+        List<Future<LockClient>> building = new ArrayList<>();
+        for (int i = 0; i < 3; i++) {
+          building.add(executor.submit(() -> JdbcLocks.builder(pool)
+              .table(table)
+              .schema(SchemaMode.CREATE)
+              .storeTimeout(Duration.ofSeconds(10))
+              .build()));
+        }
+        for (Future<LockClient> client : building) {
+          try (LockClient newer = client.get(60, TimeUnit.SECONDS)) {
+            assertThat(newer.get("a").tryLock()).isEmpty();
+            try (ReadLease read =
+                ((ReadWriteClient) newer).readWrite("b").read().lock()) {
+              read.verify();
+            }
+          }
+        }
+        executor.shutdown();
+        held.verify();
+      }
+      Dialect dialect = Product.of(connection).dialect(table);
+      for (String sql : Schema.statements(dialect, Schema.script(dialect))) {
+        execute(connection, sql);
+      }
+    }
+  }
+
+  @EachRealServer
+  void aTransactionThatIsInTheWayOfNewColumnsIsNotWaitedForForEver(Server server) throws Exception {
+    String table = freshTable();
+    try (HikariDataSource pool = server.pool(6);
+        Connection connection = server.connect();
+        Connection transaction = server.connect()) {
+      JdbcLocks.builder(pool).table(table).schema(SchemaMode.CREATE).build().close();
+      execute(connection, "ALTER TABLE " + table + " DROP COLUMN readers");
+      transaction.setAutoCommit(false);
+      execute(transaction, "SELECT number FROM " + table + " FOR UPDATE");
+      Dialect dialect = Product.of(connection).dialect(table);
+      List<String> script = List.of(Schema.statements(dialect, Schema.readersScript(dialect)));
+
+      List<String> refusals = new ArrayList<>();
+      for (String sql : script) {
+        try {
+          execute(connection, sql);
+        } catch (SQLException e) {
+          refusals.add(e.getMessage().toLowerCase(Locale.ROOT));
+        }
+      }
+      assertThat(refusals.get(0)).containsAnyOf("lock timeout", "lock wait timeout");
+      transaction.rollback();
+      JdbcLocks.builder(pool).table(table).schema(SchemaMode.CREATE).build().close();
     }
   }
 

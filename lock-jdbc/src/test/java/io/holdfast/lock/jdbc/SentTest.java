@@ -6,6 +6,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.zaxxer.hikari.HikariDataSource;
 import io.holdfast.lock.jdbc.connection.Sessions;
 import io.holdfast.lock.jdbc.dialect.Dialect;
+import io.holdfast.lock.jdbc.dialect.Listing;
+import io.holdfast.lock.jdbc.dialect.Row;
 import io.holdfast.lock.jdbc.dialect.StoredClaim;
 import io.holdfast.lock.spi.Acquisition;
 import io.holdfast.lock.spi.Claim;
@@ -41,6 +43,7 @@ class SentTest {
       try (JdbcStore store = Stores.open(sent.recording(pool))) {
         locks(sent, store);
         line(sent, store);
+        readers(sent, store);
         unusual(sent, store);
       }
       inTransactions(sent, pool);
@@ -127,6 +130,40 @@ class SentTest {
         () -> sent.on(store, (c, dialect) -> dialect.leave(c, List.of(stored))));
   }
 
+  private static void readers(Sent sent, JdbcStore store) throws Exception {
+    LockKey key = Claims.freshKey();
+    Grant first = sent.by(
+        "tryLock() to read a new name",
+        () -> store.tryAcquire(Stores.readClaim(key)).orElseThrow());
+    Grant grant = sent.by(
+        "tryLock() to read", () -> store.tryAcquire(Stores.readClaim(key)).orElseThrow());
+    Grant other = store.tryAcquire(Stores.readClaim(Claims.freshKey())).orElseThrow();
+    sent.by("Renewal of two to eight that read", () -> store.renew(List.of(grant, other)));
+    sent.by("extend() of one that reads", () -> store.extend(grant, Claims.TTL));
+    sent.by("close() by a reader", () -> store.release(grant, Duration.ZERO));
+    StoredClaim reading = Keys.stored(first.claim());
+    sent.by(
+        "The last reader hands the lock over if somebody waits",
+        () -> sent.on(store, (c, dialect) -> dialect.handOverByReader(c, reading, false)));
+    Grant write = store.tryAcquire(claim(key)).orElseThrow();
+    sent.by("tryLock() to read what is taken", () -> store.tryAcquire(Stores.readClaim(key)));
+    Claim queuing = Stores.readClaim(key);
+    sent.by(
+        "lock() to read what is taken: joins the line",
+        () -> store.acquireOrQueue(queuing, () -> {}));
+    store.withdraw(queuing);
+    store.withdraw(write.claim());
+    Grant last = store.tryAcquire(Stores.readClaim(key)).orElseThrow();
+    sent.by(
+        "A list without those whose time is over",
+        () -> sent.on(store, (c, dialect) -> {
+          Row row = dialect.readRow(c, Keys.of(key)).orElseThrow();
+          return dialect.tidy(c, row);
+        }));
+    store.withdraw(last.claim());
+    store.withdraw(other.claim());
+  }
+
   private static void unusual(Sent sent, JdbcStore store) throws Exception {
     sent.by(
         "The line after its places were set back",
@@ -140,9 +177,10 @@ class SentTest {
     sent.by(
         "purge()",
         () -> sent.on(store, (c, dialect) -> {
-          dialect.listUnused(c, "m:none", Duration.ofDays(999).toSeconds() * 1_000_000);
-          dialect.deleteUnused(c, List.of("m:none"), Duration.ofDays(999).toSeconds() * 1_000_000);
-          return dialect.deleteUnusedWaiters(c, Duration.ofDays(999).toSeconds() * 1_000_000);
+          Listing listing = new Listing(dialect);
+          listing.listUnused(c, "m:none", Duration.ofDays(999).toSeconds() * 1_000_000);
+          listing.deleteUnused(c, List.of("m:none"), Duration.ofDays(999).toSeconds() * 1_000_000);
+          return listing.deleteUnusedWaiters(c, Duration.ofDays(999).toSeconds() * 1_000_000);
         }));
   }
 

@@ -7,8 +7,11 @@ import io.holdfast.lock.DistributedLock;
 import io.holdfast.lock.Lease;
 import io.holdfast.lock.LockClient;
 import io.holdfast.lock.LockOptions;
+import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Grant;
+import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.LockKind;
+import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.Renewal;
 import io.holdfast.lock.tck.fault.FaultProxy;
 import io.holdfast.lock.testsupport.Await;
@@ -49,6 +52,46 @@ class StatementCountTest {
       try (Lease lease = lock.tryLock().orElseThrow()) {
         assertThat(lease.isHeld()).isTrue();
       }
+      assertThat(counter.count() - before).isEqualTo(2);
+    }
+  }
+
+  @EachRealServer
+  void oneStatementTakesALockToReadAndOneLeavesItWhoeverReadsBesides(Server server)
+      throws Exception {
+    try (StatementCounter counter = new StatementCounter(server);
+        HikariDataSource pool = full(server.pool(4, config -> config.setMinimumIdle(4)));
+        JdbcStore store = Stores.open(pool)) {
+      LockKey key = Claims.freshKey();
+      Claim first = Stores.readClaim(key);
+      store.release(store.tryAcquire(first).orElseThrow(), Duration.ZERO);
+      for (int besides = 0; besides < 3; besides++) {
+        long before = counter.count();
+        for (int i = 0; i < 20; i++) {
+          Grant grant = store.tryAcquire(Stores.readClaim(key)).orElseThrow();
+          assertThat(store.release(grant, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
+        }
+        assertThat(counter.count() - before).isEqualTo(40);
+        Grant unused = store.tryAcquire(Stores.readClaim(key)).orElseThrow();
+      }
+    }
+  }
+
+  @EachRealServer
+  void aThousandReadersAreRenewedWithAHandfulOfStatements(Server server) throws Exception {
+    try (StatementCounter counter = new StatementCounter(server);
+        HikariDataSource pool = full(server.pool(4, config -> config.setMinimumIdle(4)));
+        JdbcStore store = Stores.open(pool)) {
+      Duration ttl = Duration.ofMinutes(10);
+      List<Grant> grants = new ArrayList<>();
+      for (int i = 0; i < 1_000; i++) {
+        grants.add(store.tryAcquire(Stores.readClaim(Claims.freshKey(), ttl)).orElseThrow());
+      }
+      assertThat(store.renew(grants.subList(0, 1))).containsOnly(new Renewal.Renewed(ttl));
+      Await.until("it is back", () -> pool.getHikariPoolMXBean().getActiveConnections() == 1);
+
+      long before = counter.count();
+      assertThat(store.renew(grants)).containsOnly(new Renewal.Renewed(ttl));
       assertThat(counter.count() - before).isEqualTo(2);
     }
   }

@@ -1,5 +1,6 @@
 package io.holdfast.lock.jdbc;
 
+import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.StoreException;
@@ -12,6 +13,7 @@ import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.concurrent.TimeUnit;
 import javax.sql.DataSource;
 
 /** Helpers that tests of the store share. */
@@ -85,6 +87,46 @@ final class Stores {
       if (statement.executeUpdate() != 1) {
         throw new AssertionError("No row of " + key);
       }
+    }
+  }
+
+  /** A claim that shares its lock with others. */
+  static Claim readClaim(LockKey key) {
+    return readClaim(key, Claims.TTL);
+  }
+
+  static Claim readClaim(LockKey key, Duration ttl) {
+    return new Claim(
+        key,
+        Claim.SHARED,
+        Claims.freshOwnerId(),
+        ttl,
+        Duration.ZERO,
+        "r\u00e9ader $1 \\1; of a test");
+  }
+
+  /** The expression for a time by the server's clock. */
+  static String in(Server server, Duration time) {
+    String now = switch (server) {
+      case H2 -> "CAST(EXTRACT(EPOCH FROM CURRENT_TIMESTAMP) * 1000000 AS BIGINT)";
+      case POSTGRES -> "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
+      default -> "TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))";
+    };
+    return now + " + " + TimeUnit.NANOSECONDS.toMicros(time.toNanos());
+  }
+
+  static long waitersInTable(Server server, LockKey key) {
+    return number(server, key, "SELECT COUNT(*) FROM holdfast_lock_waiter WHERE name = ?");
+  }
+
+  static long number(Server server, LockKey key, String sql) {
+    try (Connection connection = server.connect();
+        PreparedStatement statement = prepare(connection, server, key, sql);
+        ResultSet result = statement.executeQuery()) {
+      result.next();
+      return result.getLong(1);
+    } catch (SQLException e) {
+      throw new AssertionError(e);
     }
   }
 }

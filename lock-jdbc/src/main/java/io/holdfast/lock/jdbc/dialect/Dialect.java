@@ -80,9 +80,9 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
     return database;
   }
 
-  /** Returns the file name of the schema script in the jar. */
-  public final String script() {
-    return database.toLowerCase(Locale.ROOT) + ".sql";
+  /** Returns the beginning of the file names of the schema scripts in the jar. */
+  public final String scripts() {
+    return database.toLowerCase(Locale.ROOT);
   }
 
   /**
@@ -180,7 +180,8 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
    */
   public final long extend(Connection connection, StoredClaim claim, long number, long ttlMicros)
       throws SQLException {
-    return runForReport(connection, sql(LockStatement.EXTEND), claim.grant(number, ttlMicros));
+    LockStatement extend = claim.shared() ? LockStatement.EXTEND_READER : LockStatement.EXTEND;
+    return runForReport(connection, sql(extend), claim.grant(number, ttlMicros));
   }
 
   // The line.
@@ -246,12 +247,17 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
    * Or takes it if it is free, nobody in its line is before this place, and the turn of this place
    * is not over. Leaves a locked row alone.
    *
+   * <p>For a reader: joins those who share the lock, or takes it if it is free, if nobody in its
+   * line before this place wants it for itself. A reader that has it already gets
+   * {@link Protocol#NONE}.
+   *
    * @param place the waiter's place, or {@link Protocol#NO_PLACE} for a client that is not in the
    *     line
    * @return the grant's number, or {@link Protocol#NONE} if it did neither
    */
   public final long take(Connection connection, StoredClaim claim, long place) throws SQLException {
-    return runForReport(connection, sql(LockStatement.TAKE), ofClaim(claim, place));
+    LockStatement take = claim.shared() ? LockStatement.TAKE_TO_READ : LockStatement.TAKE;
+    return runForReport(connection, sql(take), ofClaim(claim, place));
   }
 
   private Map<String, ?> ofClaim(StoredClaim claim, long place) {
@@ -260,6 +266,7 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
         "owner", claim.owner(),
         "ttl", claim.ttlMicros(),
         "holder", claim.holder(),
+        "mode", claim.mode(),
         "inbox", inbox(),
         "place", place,
         "served", place == Protocol.NO_PLACE ? 0 : place);
@@ -283,6 +290,59 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
    */
   public boolean guardLocksWhatItRefuses() {
     return false;
+  }
+
+  // Readers.
+
+  /** Inserts the row of a lock that has none yet; the lock is free. */
+  public final void createRow(Connection connection, String key) throws SQLException {
+    try {
+      sql(LockStatement.CREATE_ROW).update(connection, Map.of("key", key));
+    } catch (SQLException e) {
+      if (failure(e) != Failure.DUPLICATE) {
+        throw e;
+      }
+    }
+  }
+
+  /**
+   * Ends a reader's grant, and frees the lock if it was the last and nobody can be in its line,
+   * even if the grant's time is over; leaves a locked row alone.
+   *
+   * @return {@link Protocol#NONE} if it did nothing: then call {@link #handOverByReader}. A number
+   *     above {@link Protocol#SHARED_MICROS} if the lock may be taken for longer than its readers
+   *     have it: then {@link #tidy} it
+   */
+  public final long leaveReaders(Connection connection, StoredClaim claim) throws SQLException {
+    return runForReport(
+        connection, sql(LockStatement.LEAVE_READERS), claim.grant(Protocol.NONE, 0));
+  }
+
+  /** Does {@link #handOver} for the only one of those who share the lock. */
+  public final boolean handOverByReader(
+      Connection connection, StoredClaim claim, boolean passesOver) throws SQLException {
+    LockStatement handOver = passesOver
+        ? LockStatement.HAND_OVER_BY_READER_TO_UNLOCKED
+        : LockStatement.HAND_OVER_BY_READER;
+    return end(connection, sql(handOver), claim.grant(Protocol.NONE, 0));
+  }
+
+  /**
+   * Has a shared lock end with the last of its readers, and no longer show those whose time is
+   * over.
+   *
+   * @param row the row, as it was read
+   * @return whether it did; not if the list has changed since, or the row is locked
+   */
+  public final boolean tidy(Connection connection, Row row) throws SQLException {
+    List<Reader> reading = row.reading();
+    Map<String, ?> values = Map.of(
+        "key", row.key(),
+        "readers", Reader.format(row.readers()),
+        "owner", reading.isEmpty() ? "" : Reader.SHARED,
+        "end", Math.max(Protocol.FREED, row.lastEndMicros()),
+        "rest", Reader.format(reading));
+    return runForReport(connection, sql(LockStatement.TIDY), values) != Protocol.NONE;
   }
 
   // A transaction's own row lock.
@@ -330,12 +390,16 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
    * Extends grants of these claims and numbers, whose TTLs are equal, to their TTL from now if they
    * still have their locks; returns the number of rows that were changed. Locked rows are left
    * alone.
+   *
+   * @param claims all of readers, of different locks, or none
    */
   public final int renew(Connection connection, List<StoredClaim> claims, List<Long> numbers)
       throws SQLException {
     Map<String, Object> values = new HashMap<>(StoredClaim.all(claims));
     values.put("numbers", numbers);
-    return sql(LockStatement.RENEW).update(connection, values);
+    boolean ofReaders = claims.get(0).shared();
+    return sql(ofReaders ? LockStatement.RENEW_READERS : LockStatement.RENEW)
+        .update(connection, values);
   }
 
   /**
@@ -362,55 +426,6 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
    */
   public final int leave(Connection connection, List<StoredClaim> waiters) throws SQLException {
     return sql(LockStatement.LEAVE).update(connection, StoredClaim.all(waiters));
-  }
-
-  // Listings and purges.
-
-  /**
-   * Returns the taken locks whose stored names are in a range, up to a limit, in the order of
-   * names.
-   */
-  public final List<Standing> listHeld(Connection connection, String from, String below, long limit)
-      throws SQLException {
-    Map<String, ?> range = Map.of("from", from, "below", below, "limit", limit);
-    return sql(LockStatement.LIST_HELD)
-        .rows(connection, range, result -> Standing.read(result, this));
-  }
-
-  /**
-   * Returns the end of the range that one {@link #listHeld} should read: the name that has
-   * {@value Texts#PAGE} names of this range before it, or the end of this range.
-   */
-  public final String endOfPage(Connection connection, String from, String below)
-      throws SQLException {
-    Map<String, ?> range = Map.of("from", from, "below", below);
-    List<String> end =
-        sql(LockStatement.END_OF_PAGE).rows(connection, range, result -> key(result, 1));
-    return end.isEmpty() ? below : end.get(0);
-  }
-
-  /** Returns the first names above this one whose rows nobody has used for this time. */
-  public final List<String> listUnused(Connection connection, String after, long unusedMicros)
-      throws SQLException {
-    Map<String, ?> values = Map.of("from", after, "unused", unusedMicros);
-    return sql(LockStatement.LIST_UNUSED).rows(connection, values, result -> key(result, 1));
-  }
-
-  /**
-   * Deletes those of these rows that nobody has used for this time and that are not locked; returns
-   * how many.
-   */
-  public final int deleteUnused(Connection connection, List<String> keys, long unusedMicros)
-      throws SQLException {
-    return sql(LockStatement.DELETE_UNUSED)
-        .update(connection, Map.of("keys", keys, "unused", unusedMicros));
-  }
-
-  /** Deletes the waiters that were last alive this long ago or longer; returns how many. */
-  public final int deleteUnusedWaiters(Connection connection, long unusedMicros)
-      throws SQLException {
-    return sql(LockStatement.DELETE_UNUSED_WAITERS)
-        .update(connection, Map.of("unused", unusedMicros));
   }
 
   // Errors.

@@ -35,8 +35,11 @@ final class H2Texts extends Texts {
       case HAND_OVER ->
         """
           UPDATE {table} l
-          SET owner = COALESCE({first owner}, ''), holder = COALESCE({first holder}, holder),
-            served = COALESCE({first place}, served),
+          SET owner = CASE WHEN {first mode} = 'r' THEN '*' ELSE COALESCE({first owner}, '') END,
+            readers = CASE WHEN {first mode} = 'r' THEN CONCAT({first owner}, {now} + {handed},
+                GREATEST(number + 1, {now}), {first holder}, ';')
+              ELSE readers END,
+            holder = COALESCE({first holder}, holder), served = COALESCE({first place}, served),
             number =
               CASE WHEN {first place} IS NULL THEN number ELSE GREATEST(number + 1, {now}) END,
             changed_at = CASE WHEN {hold} = 0 THEN {now} ELSE changed_at END,
@@ -53,8 +56,8 @@ final class H2Texts extends Texts {
       case FIRST_OR_FAIL, FIRST_UNLOCKED -> "";
       case JOIN -> """
           SELECT place FROM FINAL TABLE (
-            INSERT INTO {waiters} (name, owner, alive_until, holder)
-            VALUES (:key, :owner, {now} + {alive}, :holder))
+            INSERT INTO {waiters} (name, owner, alive_until, holder, mode)
+            VALUES (:key, :owner, {now} + {alive}, :holder, :mode))
           """;
       case ON_CONFLICT -> "";
       case UNLOCKED -> "SELECT name AS mine_name FROM {table} WHERE {where} FOR UPDATE SKIP LOCKED";

@@ -23,9 +23,8 @@ enum LockStatement {
   HAND_OVER_TO_UNLOCKED(Template.FIRST_UNLOCKED, "owner = :owner AND number = :number", "TRUE"),
   WITHDRAW(Template.FIRST_OR_FAIL, "owner = :owner", "FALSE"),
   WITHDRAW_TO_UNLOCKED(Template.FIRST_UNLOCKED, "owner = :owner", "FALSE"),
-  FORCE_RELEASE(Template.FIRST_OR_FAIL, "number = :number AND expires_at > {now}", "FALSE"),
-  FORCE_RELEASE_TO_UNLOCKED(
-      Template.FIRST_UNLOCKED, "number = :number AND expires_at > {now}", "FALSE"),
+  FORCE_RELEASE(Template.FIRST_OR_FAIL, LockStatement.OF_NUMBER, "FALSE"),
+  FORCE_RELEASE_TO_UNLOCKED(Template.FIRST_UNLOCKED, LockStatement.OF_NUMBER, "FALSE"),
 
   JOIN(Template.JOIN),
   TRY_WAITING(Template.TRY_WAITING),
@@ -44,6 +43,57 @@ enum LockStatement {
             + " owner = :owner, expires_at = {now} + :ttl",
         "number");
   }),
+
+  // Readers.
+
+  /**
+   * The list counts only while the lock is shared: what takes it for one grant leaves it as it is.
+   * The newest entry is the first. MySQL makes assignments from left to right, so a column that
+   * others read comes after them.
+   */
+  TAKE_TO_READ(texts -> texts.updateOne(
+      Template.UPDATE_ONE,
+      "(expires_at <= {now} OR owner = '*' AND CHAR_LENGTH(readers) < {list max}"
+          + " AND POSITION(:owner IN readers) = 0) AND served < :place"
+          + " AND NOT EXISTS (SELECT 1 {line} AND a.mode = 'w' AND a.place < :place)",
+      "readers = CONCAT({owner}, {now} + :ttl, GREATEST(number + 1, {now}), {holder}, ';',"
+          + " CASE WHEN owner = '*' AND expires_at > {now} THEN readers ELSE '' END),"
+          + " number = {report}(GREATEST(number + 1, {now})), owner = '*', changed_at = {now},"
+          + " holder = :holder, expires_at = GREATEST(expires_at, {now} + :ttl)",
+      "number")),
+  /**
+   * Reports 1 if the lock is free; else how much later it ends than the newest entry that is left,
+   * and 2. MySQL reports a value that it assigns, after all other assignments.
+   */
+  LEAVE_READERS(texts -> texts.updateOne(
+      Template.UPDATE_ONE,
+      "{inside} AND ({rest} <> '' OR {unwanted})",
+      "owner = CASE WHEN {rest} = '' THEN '' ELSE '*' END, changed_at = {now},"
+          + " expires_at = CASE WHEN {rest} = '' THEN 1 ELSE expires_at END,"
+          + " readers = {rest}, guarded = guarded + 0 * {report}({left})",
+      "{left}{unsynced}")),
+  HAND_OVER_BY_READER(Template.FIRST_OR_FAIL, "{inside} AND {rest} = ''", "TRUE"),
+  HAND_OVER_BY_READER_TO_UNLOCKED(Template.FIRST_UNLOCKED, "{inside} AND {rest} = ''", "TRUE"),
+  EXTEND_READER(texts -> texts.updateOne(
+      Template.UPDATE_ONE,
+      "{inside} AND {own end} > CONCAT('', {now} + {late})",
+      "expires_at = GREATEST(expires_at,"
+          + " {now} + {report}(GREATEST(CAST({own end} AS DECIMAL(20)) - {now}, :ttl))),"
+          + " readers = REGEXP_REPLACE(readers, CONCAT({owner}, {any end}),"
+          + " CONCAT({owner}, GREATEST({own end}, CONCAT('', {now} + :ttl))))",
+      "CAST({own end} AS DECIMAL(20)) - {now}")),
+  /** The lock ends a moment later than its readers, since a database may read its clock twice. */
+  RENEW_READERS(texts -> texts.ofEach(updateUnlocked(
+      texts,
+      "name IN (:keys) AND {inside} AND {own end} > CONCAT('', {now} + {late})",
+      "readers = REGEXP_REPLACE(readers, CONCAT({owner}, {any end}), CONCAT({owner}, {now} + :ttl)),"
+          + " expires_at = GREATEST(expires_at, {now} + :ttl + 1000)"))),
+  TIDY(texts -> texts.updateOne(
+      Template.UPDATE_ONE,
+      "owner = '*' AND readers = :readers",
+      "owner = :owner, expires_at = {report}(:end), readers = :rest",
+      "expires_at")),
+
   REOPEN_LINE(texts ->
       updateUnlocked(texts, "name IN (:keys) AND served >= :place", "served = :place - 1")),
   ANNOUNCE(texts -> updateUnlocked(
@@ -67,7 +117,8 @@ enum LockStatement {
   READ_ROWS("SELECT {columns} FROM {table} l WHERE l.name IN (:keys) LIMIT {batch}"),
   READ_STANDINGS("""
       SELECT {columns}, COALESCE(w.owner, ''),
-        (SELECT COUNT(*) {line} AND (w.place IS NULL OR a.place < w.place)),
+        (SELECT COUNT(*) {line} AND (w.place IS NULL OR a.place < w.place)
+          AND (a.mode = 'w' OR COALESCE(w.mode, :mode) = 'w')),
         CASE WHEN w.place > l.served THEN 1 ELSE 0 END
       FROM {table} l LEFT JOIN {waiters} w ON w.name = l.name AND w.owner IN (:owners)
       WHERE l.name IN (:keys) LIMIT {batch}
@@ -96,6 +147,10 @@ enum LockStatement {
       "SELECT name FROM {table} WHERE name > :from AND {unused} ORDER BY name LIMIT {batch}"),
   DELETE_UNUSED(texts -> unlocked(texts, Template.DELETE_UNLOCKED, "name IN (:keys) AND {unused}")),
   DELETE_UNUSED_WAITERS("DELETE FROM {waiters} WHERE alive_until < {now} - :unused");
+
+  /** No single reader's: that one is looked up. */
+  private static final String OF_NUMBER =
+      "number = :number AND expires_at > {now} AND owner <> '*'";
 
   @SuppressWarnings("ImmutableEnumChecker") // None of the functions has a state.
   private final Function<Texts, String> text;

@@ -87,6 +87,15 @@ public sealed class MySql extends Dialect permits MariaDb {
     return true;
   }
 
+  /** Sends two statements for a reader, whose acquire announces nothing. */
+  @Override
+  public long join(Connection connection, StoredClaim claim) throws SQLException {
+    if (claim.shared()) {
+      announce(connection, List.of(claim.key()));
+    }
+    return super.join(connection, claim);
+  }
+
   /** Sends two statements: none has all rights. */
   @Override
   public void tryWaiting(Connection connection, StoredClaim claim) throws SQLException {

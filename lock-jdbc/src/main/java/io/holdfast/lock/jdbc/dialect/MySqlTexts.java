@@ -61,17 +61,20 @@ sealed class MySqlTexts extends Texts permits MariaDbTexts {
       // queries from being merged into the update, which would wait for locked rows.
       case HAND_OVER -> """
           UPDATE (
-            SELECT name AS mine_name FROM {table} WHERE name = :key AND {condition}
-            LIMIT 1 FOR UPDATE SKIP LOCKED
+            SELECT name AS mine_name, GREATEST(number + 1, {now}) AS mine_number
+            FROM {table} WHERE name = :key AND {condition} LIMIT 1 FOR UPDATE SKIP LOCKED
           ) mine LEFT JOIN (
-            SELECT a.place AS next_place, a.owner AS next_owner, a.holder AS next_holder
+            SELECT a.place AS next_place, a.owner AS next_owner, a.holder AS next_holder,
+              a.mode AS next_mode
             FROM {table} b STRAIGHT_JOIN {waiters} a ON a.name = b.name AND a.place > b.served
             WHERE b.name = :key AND :hold = 0 AND {alive waiter}
             ORDER BY a.place LIMIT 1 {first}
           ) next ON TRUE STRAIGHT_JOIN {table} ON name = mine_name
-          SET owner = COALESCE(next_owner, ''), holder = COALESCE(next_holder, holder),
-            served = COALESCE(next_place, served),
-            number = IF(next_place IS NULL, number, GREATEST(number + 1, {now})),
+          SET owner = IF(next_mode = 'r', '*', COALESCE(next_owner, '')),
+            readers = IF(next_mode = 'r',
+              CONCAT(next_owner, {now} + {handed}, mine_number, next_holder, ';'), readers),
+            holder = COALESCE(next_holder, holder), served = COALESCE(next_place, served),
+            number = IF(next_place IS NULL, number, mine_number),
             changed_at = IF(:hold = 0, {now}, changed_at),
             expires_at = IF(next_place IS NULL, IF(:hold = 0, 0, {now} + :hold), {now} + {handed}),
             wanted_until = IF(:hold = 0 AND next_place IS NULL, 0, wanted_until)
@@ -79,8 +82,8 @@ sealed class MySqlTexts extends Texts permits MariaDbTexts {
       case FIRST_OR_FAIL -> "FOR UPDATE OF b SKIP LOCKED FOR UPDATE OF a NOWAIT";
       case FIRST_UNLOCKED -> "FOR UPDATE OF b SKIP LOCKED FOR UPDATE OF a SKIP LOCKED";
       case JOIN -> """
-          INSERT INTO {waiters} (name, owner, alive_until, holder)
-          VALUES (:key, :owner, {now} + {alive}, :holder)
+          INSERT INTO {waiters} (name, owner, alive_until, holder, mode)
+          VALUES (:key, :owner, {now} + {alive}, :holder, :mode)
           """;
       // Locks the row if it is there. Takes no gap lock, which two transactions could hold at once.
       case ON_CONFLICT ->

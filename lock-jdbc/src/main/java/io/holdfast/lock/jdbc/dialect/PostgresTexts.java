@@ -63,35 +63,45 @@ final class PostgresTexts extends Texts {
       // not found, or finds that it has the lock.
       case HAND_OVER -> """
           WITH mine AS (
-            SELECT name AS mine_name, served AS mine_served, :hold::bigint AS hold{bounded}
+            SELECT name AS mine_name, served AS mine_served, :hold::bigint AS hold,
+              {now} AS now{bounded}
             FROM {table}
             WHERE name = :key AND {condition} FOR UPDATE SKIP LOCKED
           ), ended AS (
             UPDATE {table} l
-            SET owner = COALESCE(next_owner, ''), holder = COALESCE(next_holder, holder),
-              served = COALESCE(next_place, served),
-              number =
-                CASE WHEN next_place IS NULL THEN number ELSE GREATEST(number + 1, {now}) END,
-              changed_at = CASE WHEN hold = 0 THEN {now} ELSE changed_at END,
-              expires_at = CASE WHEN next_place IS NOT NULL THEN {now} + {handed}
-                WHEN hold = 0 THEN 0 ELSE {now} + hold END,
+            SET owner = CASE WHEN next_mode = 'r' THEN '*' ELSE COALESCE(next_owner, '') END,
+              readers = CASE WHEN next_mode = 'r'
+                THEN CONCAT(next_owner, now + {handed}, GREATEST(number + 1, now), next_holder, ';')
+                ELSE readers END,
+              holder = COALESCE(next_holder, holder), served = COALESCE(next_place, served),
+              number = CASE WHEN next_place IS NULL THEN number ELSE GREATEST(number + 1, now) END,
+              changed_at = CASE WHEN hold = 0 THEN now ELSE changed_at END,
+              expires_at = CASE WHEN next_place IS NOT NULL THEN now + {handed}
+                WHEN hold = 0 THEN 0 ELSE now + hold END,
               wanted_until =
                 CASE WHEN hold = 0 AND next_place IS NULL THEN 0 ELSE wanted_until END
             FROM mine LEFT JOIN LATERAL (
               SELECT a.place AS next_place, a.owner AS next_owner, a.holder AS next_holder,
-                a.inbox AS next_inbox
+                a.inbox AS next_inbox, a.mode AS next_mode
               FROM {waiters} a
               WHERE a.name = mine_name AND a.place > mine_served AND hold = 0
                 AND {alive waiter}
               ORDER BY a.place LIMIT 1 {first}
             ) next ON true
             WHERE l.name = mine_name
-            RETURNING next_owner, next_inbox, number, expires_at
+            RETURNING next_owner, next_inbox, next_mode, next_place, number, expires_at
           )
           SELECT 1,
             CASE WHEN :notify = 1 AND next_inbox IS NOT NULL
-              THEN pg_notify('holdfast_' || next_inbox,
-                next_owner || ' ' || number || ' ' || expires_at)::text END,
+              THEN pg_notify('holdfast_' || next_inbox, CONCAT(next_owner, ' ', number, ' ', expires_at,
+                CASE WHEN next_mode = 'r' THEN ' r' END))::text END,
+            CASE WHEN :notify = 1 AND next_mode = 'r' THEN (
+              SELECT COUNT(pg_notify('holdfast_' || a.inbox, a.owner)::text) FROM {waiters} a
+              WHERE a.name = :key AND a.place > next_place AND a.mode = 'r' AND a.inbox IS NOT NULL
+                AND {alive waiter} AND NOT EXISTS (
+                  SELECT 1 FROM {waiters} b WHERE b.name = :key AND b.mode = 'w'
+                    AND b.place BETWEEN next_place AND a.place
+                    AND b.alive_until BETWEEN {now} AND {now} + {believed})) END,
             CASE WHEN {forgettable} AND expires_at = 0
               THEN set_config('synchronous_commit', 'off', true) END
           FROM ended
@@ -105,8 +115,9 @@ final class PostgresTexts extends Texts {
           ), announced AS (
             UPDATE {table} SET wanted_until = {now} + {alive} FROM mine WHERE name = mine_name
           )
-          INSERT INTO {waiters} (name, owner, alive_until, holder, inbox)
-          VALUES (:key, :owner, {now} + {alive}, :holder, NULLIF(:inbox, '')) RETURNING place{bounded}
+          INSERT INTO {waiters} (name, owner, alive_until, holder, mode, inbox)
+          VALUES (:key, :owner, {now} + {alive}, :holder, :mode, NULLIF(:inbox, ''))
+          RETURNING place{bounded}
           """;
       case ON_CONFLICT -> "ON CONFLICT (name) DO NOTHING";
       case UNLOCKED ->
@@ -132,6 +143,17 @@ final class PostgresTexts extends Texts {
   String updateOne(Template template, String condition, String set, String reported) {
     return super.updateOne(
         template, condition, set.replace("{now}", "now"), reported.replace("{now}", "now"));
+  }
+
+  /** With {@code stringtype=unspecified}, the driver sends texts without a type. */
+  @Override
+  String text(String parameter) {
+    return parameter + "::text";
+  }
+
+  @Override
+  String unsynced() {
+    return ", set_config('synchronous_commit', 'off', true)";
   }
 
   @Override

@@ -2,14 +2,16 @@ package io.holdfast.lock.jdbc.dialect;
 
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.util.List;
+import java.util.Optional;
 
 /**
  * One lock, as its row showed it. All times except {@code changedAtMicros} are relative to the
  * database's clock.
  *
  * @param key the stored name
- * @param owner the owner id of the grant that has the lock; empty if no grant has it, or only a
- *     minimum hold keeps it
+ * @param owner the owner id of the grant that has the lock; {@link Reader#SHARED} if readers share
+ *     it; empty if no grant has it, or only a minimum hold keeps it
  * @param number the number of the last grant, of which its fencing token is made
  * @param sinceMicros the time since it was last taken or freed; for a taken lock, since it was
  *     granted
@@ -18,6 +20,7 @@ import java.sql.SQLException;
  * @param wantedMicros the time for which there may be a line; zero or less if there is none
  * @param served the place of the last waiter that got the lock
  * @param holder the description of its last holder
+ * @param readers those who share it, and those whose time is over and who have not left
  */
 public record Row(
     String key,
@@ -28,14 +31,16 @@ public record Row(
     long remainingMicros,
     long wantedMicros,
     long served,
-    String holder) {
+    String holder,
+    List<Reader> readers) {
 
   /** More than places can differ that several nodes of a cluster give out at the same time. */
   private static final long PLACES_OF_A_CLUSTER = 1_000;
 
   /** The columns of a query of rows {@code l}, in the order of the components. */
   static final String COLUMNS = "l.name, l.owner, l.number, {now} - l.changed_at, l.changed_at,"
-      + " l.expires_at - {now}, l.wanted_until - {now}, l.served, l.holder";
+      + " l.expires_at - {now}, l.wanted_until - {now}, l.served, l.holder,"
+      + " COALESCE(CASE WHEN l.owner = '*' THEN l.readers END, '')";
 
   /** Reads the row at which the result is. */
   static Row read(ResultSet result, Dialect dialect) throws SQLException {
@@ -48,7 +53,8 @@ public record Row(
         result.getLong(6),
         believed(result.getLong(7)),
         result.getLong(8),
-        result.getString(9));
+        result.getString(9),
+        Reader.parse(result.getString(10)));
   }
 
   private static long believed(long wantedMicros) {
@@ -65,21 +71,76 @@ public record Row(
     return remainingMicros <= 0;
   }
 
-  /** Whether this grant has the lock. */
-  public boolean isHeldBy(StoredClaim claim, long grantNumber) {
-    return !isFree() && isOf(claim, grantNumber);
+  /** Whether readers share the lock. */
+  public boolean isShared() {
+    return !isFree() && owner.equals(Reader.SHARED);
+  }
+
+  /** Returns the readers whose time is not over; none unless the lock is shared. */
+  public List<Reader> reading() {
+    return readers.stream()
+        .filter(reader -> isShared() && reader.endMicros() > nowMicros())
+        .toList();
+  }
+
+  /**
+   * Whether a shared lock shows readers whose time is over, or is taken for longer than its readers
+   * have it, since one with more time has left.
+   */
+  public boolean isUntidy() {
+    long lateMicros = nowMicros() + remainingMicros - lastEndMicros();
+    return isShared() && (reading().size() < readers.size() || lateMicros > Protocol.SHARED_MICROS);
+  }
+
+  /** Returns the end of the last reader; 0 if the time of all is over. */
+  long lastEndMicros() {
+    return reading().stream().mapToLong(Reader::endMicros).max().orElse(0);
+  }
+
+  /**
+   * A grant, as the row shows it.
+   *
+   * @param remainingMicros the time for which it stands; zero or less if that is over, and nobody
+   *     has taken or freed the lock since
+   * @param isAlone whether it is no entry of the readers' list
+   */
+  public record Shown(long number, long remainingMicros, boolean isAlone) {}
+
+  /** Returns the grant of this claim, even if its time is over; empty if the row shows none. */
+  public Optional<Shown> grant(StoredClaim claim) {
+    if (owner.equals(claim.owner())) {
+      return Optional.of(new Shown(number, remainingMicros, true));
+    }
+    return readers.stream()
+        .filter(reader -> claim.shared() && reader.owner().equals(claim.owner()))
+        .findFirst()
+        .map(reader -> new Shown(reader.number(), reader.endMicros() - nowMicros(), false));
+  }
+
+  /** Returns the grant of this claim and number if it has the lock. */
+  public Optional<Shown> held(StoredClaim claim, long grantNumber) {
+    return grant(claim)
+        .filter(shown -> shown.number() == grantNumber && shown.remainingMicros() > 0);
   }
 
   /** Whether this claim has the lock. */
   public boolean isOwnedBy(StoredClaim claim) {
-    return !isFree() && owner.equals(claim.owner());
+    return grant(claim).filter(shown -> shown.remainingMicros() > 0).isPresent();
+  }
+
+  /** Returns the claim of the reader that has the grant of this number. */
+  public Optional<StoredClaim> reader(long grantNumber) {
+    return reading().stream()
+        .filter(reader -> reader.number() == grantNumber)
+        .findFirst()
+        .map(reader -> new StoredClaim(key, reader.owner(), true, 0, reader.holder()));
   }
 
   /**
    * Whether nobody has taken or freed the lock since this grant, even if the grant's time is over.
    */
   public boolean isOf(StoredClaim claim, long grantNumber) {
-    return number == grantNumber && owner.equals(claim.owner());
+    return grant(claim).filter(shown -> shown.number() == grantNumber).isPresent();
   }
 
   /**

@@ -9,6 +9,7 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.regex.Matcher;
@@ -28,6 +29,9 @@ final class Sql {
 
   /** The parameters that are lists. */
   private static final Set<String> LISTS = Set.of("keys", "owners", "numbers");
+
+  /** The parameter that tells, for each of {@code :keys}, the one of {@code :owners}. */
+  private static final String PAIRS = "pairs";
 
   /** The parameters that are stored names. */
   private static final Set<String> KEYS = Set.of("key", "keys", "from", "below");
@@ -177,9 +181,14 @@ final class Sql {
     try {
       int place = 1;
       for (String name : text.parameters()) {
-        if (values.get(name) instanceof List<?> list) {
+        if (name.equals(PAIRS)) {
           for (int i = 0; i < text.listSize(); i++) {
-            set(statement, place++, name, list.get(Math.min(i, list.size() - 1)));
+            set(statement, place++, "keys", element(values.get("keys"), i));
+            set(statement, place++, "owners", element(values.get("owners"), i));
+          }
+        } else if (values.get(name) instanceof List<?> list) {
+          for (int i = 0; i < text.listSize(); i++) {
+            set(statement, place++, name, element(list, i));
           }
         } else {
           set(statement, place++, name, values.get(name));
@@ -192,6 +201,12 @@ final class Sql {
         statement.close();
       }
     }
+  }
+
+  /** Returns an element of a list, or its last one. */
+  private static @Nullable Object element(@Nullable Object values, int i) {
+    List<?> list = (List<?>) Objects.requireNonNull(values);
+    return list.get(Math.min(i, list.size() - 1));
   }
 
   private void set(PreparedStatement statement, int place, String name, @Nullable Object value)
@@ -220,10 +235,14 @@ final class Sql {
 
   private Text build(Form form) {
     String list = String.join(",", Collections.nCopies(form.listSize(), "?"));
+    String pairs = String.join(" ", Collections.nCopies(form.listSize(), "WHEN ? THEN ?"));
     List<String> parameters = new ArrayList<>();
     Matcher matcher = PARAMETER.matcher(dialect.texts.fill(template, form.explicit()));
     String sql = matcher.replaceAll(match -> {
       parameters.add(match.group(1));
+      if (match.group(1).equals(PAIRS)) {
+        return pairs;
+      }
       return LISTS.contains(match.group(1)) ? list : "?";
     });
     boolean isLimited = form.waitMillis() > 0;

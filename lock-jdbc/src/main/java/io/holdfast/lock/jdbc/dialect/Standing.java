@@ -8,7 +8,8 @@ import java.sql.SQLException;
  *
  * @param row the lock
  * @param waiter the owner id of the waiter that was asked about; empty if it has no place
- * @param ahead the number of waiters before it in the line, or of all waiters if it has no place
+ * @param ahead the number of waiters before it in the line, or of all waiters if it has no place;
+ *     to a reader, only of those that want the lock for themselves
  * @param inLine whether it is in the line; if not, it has no place, or its turn is over
  */
 public record Standing(Row row, String waiter, int ahead, boolean inLine) {
@@ -16,6 +17,12 @@ public record Standing(Row row, String waiter, int ahead, boolean inLine) {
   /** Reads a row that has three columns more: the waiter, those ahead, and 1 if it is in line. */
   static Standing read(ResultSet result, Dialect dialect) throws SQLException {
     return new Standing(
-        Row.read(result, dialect), result.getString(10), result.getInt(11), result.getInt(12) != 0);
+        Row.read(result, dialect), result.getString(11), result.getInt(12), result.getInt(13) != 0);
+  }
+
+  /** Whether the claim that was asked about can get the lock now. */
+  public boolean admits(StoredClaim claim) {
+    boolean hasRoom = row.isShared() && claim.shared() && Reader.fits(row.readers());
+    return ahead == 0 && (row.isFree() || hasRoom);
   }
 }

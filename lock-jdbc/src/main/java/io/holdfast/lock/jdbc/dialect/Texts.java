@@ -46,6 +46,21 @@ abstract class Texts {
             "unused",
             "changed_at > 0 AND changed_at < {now} - :unused AND expires_at < {now} - :unused"
                 + " AND wanted_until < {now}"),
+        // Readers: the list of the row has this owner; its entry's end, as text, whose order is
+        // that
+        // of the times; the list without the entry.
+        Map.entry("inside", "owner = '*' AND POSITION(:owner IN readers) > 0"),
+        Map.entry(
+            "own end",
+            "SUBSTRING(readers FROM POSITION(:owner IN readers) + " + Reader.OWNER_LENGTH + " FOR "
+                + Reader.DIGITS + ")"),
+        Map.entry("rest", "REGEXP_REPLACE(readers, CONCAT({owner}, '[^;]*;'), '')"),
+        Map.entry(
+            "left",
+            "CASE WHEN readers = '' THEN 1 ELSE 2 + ABS(expires_at - CAST(SUBSTRING(readers FROM "
+                + (Reader.OWNER_LENGTH + 1) + " FOR " + Reader.DIGITS + ") AS DECIMAL(20))) END"),
+        Map.entry("any end", "'" + ".".repeat(Reader.DIGITS) + "'"),
+        Map.entry("list max", String.valueOf(Reader.LIST_MAX)),
         Map.entry("alive", String.valueOf(Protocol.ALIVE_MICROS)),
         Map.entry("announced", String.valueOf(Protocol.ANNOUNCED_MICROS_MIN)),
         Map.entry("deleted after", String.valueOf(Protocol.DELETED_AFTER_MICROS)),
@@ -75,10 +90,34 @@ abstract class Texts {
   }
 
   /**
+   * Returns a text about a reader as one about many rows, with another reader in each: that of
+   * {@code :owners} at the place that the row's name has in {@code :keys}.
+   */
+  final String ofEach(String text) {
+    return text.replace("{inside}", part("inside", false))
+        .replace("{own end}", part("own end", false))
+        .replace("{owner}", ":owner")
+        .replace(":owner", "CASE name :pairs END");
+  }
+
+  /**
    * Returns one more column, with a comma, that has the server end the transaction if its client
    * does not commit soon; empty if the database can't do that in a statement.
    */
   String bounded() {
+    return "";
+  }
+
+  /** Returns a parameter as a text, where the database can't know that it is one. */
+  String text(String parameter) {
+    return parameter;
+  }
+
+  /**
+   * Returns one more column, with a comma, that has the transaction not wait for the server's disk;
+   * empty if the database can't do that in a statement.
+   */
+  String unsynced() {
     return "";
   }
 
@@ -106,6 +145,12 @@ abstract class Texts {
   private String part(String name, boolean explicit) {
     if (name.equals("bounded")) {
       return explicit ? bounded() : "";
+    }
+    if (name.equals("unsynced")) {
+      return unsynced();
+    }
+    if (name.equals("owner") || name.equals("holder")) {
+      return text(":" + name);
     }
     String text = shared.get(name);
     return text != null

@@ -4,7 +4,7 @@
 CREATE TABLE IF NOT EXISTS holdfast_lock (
   -- The kind of lock ('m': mutex), a colon, and the name. Bytewise comparison: no two texts are equal.
   name         text COLLATE "C" NOT NULL,
-  -- The owner id of the grant that has the lock; empty: nobody, or only a minimum hold.
+  -- The owner id of the grant that has the lock; empty: nobody, or only a minimum hold; '*': readers.
   owner        text COLLATE "C" NOT NULL,
   -- The number of the last grant; only rises.
   number       bigint NOT NULL,
@@ -20,6 +20,8 @@ CREATE TABLE IF NOT EXISTS holdfast_lock (
   guarded      bigint NOT NULL,
   -- Who took it last, for a human.
   holder       text NOT NULL,
+  -- Those who share it, if owner is '*': of each the owner id, the end, the number and who it is.
+  readers      text,
   PRIMARY KEY (name)
 ) WITH (fillfactor = 50); -- Room for updates that touch no index.
 
@@ -36,6 +38,8 @@ CREATE TABLE IF NOT EXISTS holdfast_lock_waiter (
   holder       text NOT NULL,
   -- What the name of the channel ends with on which its client is notified; null: on none.
   inbox        text,
+  -- 'w': wants the lock for itself; 'r': shares it with other readers.
+  mode         text COLLATE "C" NOT NULL DEFAULT 'w',
   PRIMARY KEY (name, place)
 ) WITH (fillfactor = 50);
 

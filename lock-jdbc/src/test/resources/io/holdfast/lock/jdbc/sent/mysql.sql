@@ -58,18 +58,18 @@ UPDATE `holdfast`.holdfast_lock SET expires_at = TIMESTAMPDIFF(MICROSECOND,'1970
 
 -- verify()
 
-SELECT l.name, l.owner, l.number, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) - l.changed_at, l.changed_at, l.expires_at - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), l.wanted_until - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), l.served, l.holder FROM `holdfast`.holdfast_lock l WHERE l.name IN (?) LIMIT 512;
+SELECT l.name, l.owner, l.number, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) - l.changed_at, l.changed_at, l.expires_at - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), l.wanted_until - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), l.served, l.holder, COALESCE(CASE WHEN l.owner = '*' THEN l.readers END, '') FROM `holdfast`.holdfast_lock l WHERE l.name IN (?) LIMIT 512;
 
 -- inspect()
 
-SELECT l.name, l.owner, l.number, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) - l.changed_at, l.changed_at, l.expires_at - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), l.wanted_until - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), l.served, l.holder FROM `holdfast`.holdfast_lock l WHERE l.name IN (?) LIMIT 512;
+SELECT l.name, l.owner, l.number, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) - l.changed_at, l.changed_at, l.expires_at - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), l.wanted_until - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), l.served, l.holder, COALESCE(CASE WHEN l.owner = '*' THEN l.readers END, '') FROM `holdfast`.holdfast_lock l WHERE l.name IN (?) LIMIT 512;
 
 -- list()
 
 SELECT name FROM `holdfast`.holdfast_lock l WHERE name >= ? AND name < ?
 ORDER BY name LIMIT 1 OFFSET 10000;
 
-SELECT l.name, l.owner, l.number, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) - l.changed_at, l.changed_at, l.expires_at - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), l.wanted_until - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), l.served, l.holder, '', (SELECT COUNT(*) FROM `holdfast`.holdfast_lock_waiter a WHERE a.name = l.name AND a.place > l.served AND a.alive_until BETWEEN TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) AND TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + 8000000), 0 FROM `holdfast`.holdfast_lock l
+SELECT l.name, l.owner, l.number, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) - l.changed_at, l.changed_at, l.expires_at - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), l.wanted_until - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), l.served, l.holder, COALESCE(CASE WHEN l.owner = '*' THEN l.readers END, ''), '', (SELECT COUNT(*) FROM `holdfast`.holdfast_lock_waiter a WHERE a.name = l.name AND a.place > l.served AND a.alive_until BETWEEN TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) AND TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + 8000000), 0 FROM `holdfast`.holdfast_lock l
 WHERE name >= ? AND name < ? AND l.expires_at > TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))
 ORDER BY name LIMIT ?;
 
@@ -81,17 +81,20 @@ WHERE name = ? AND owner = ? AND number = ?;
 -- forceRelease()
 
 UPDATE (
-  SELECT name AS mine_name FROM `holdfast`.holdfast_lock WHERE name = ? AND number = ? AND expires_at > TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))
-  LIMIT 1 FOR UPDATE SKIP LOCKED
+  SELECT name AS mine_name, GREATEST(number + 1, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))) AS mine_number
+  FROM `holdfast`.holdfast_lock WHERE name = ? AND number = ? AND expires_at > TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) AND owner <> '*' LIMIT 1 FOR UPDATE SKIP LOCKED
 ) mine LEFT JOIN (
-  SELECT a.place AS next_place, a.owner AS next_owner, a.holder AS next_holder
+  SELECT a.place AS next_place, a.owner AS next_owner, a.holder AS next_holder,
+    a.mode AS next_mode
   FROM `holdfast`.holdfast_lock b STRAIGHT_JOIN `holdfast`.holdfast_lock_waiter a ON a.name = b.name AND a.place > b.served
   WHERE b.name = ? AND ? = 0 AND a.alive_until BETWEEN TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) AND TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + 8000000
   ORDER BY a.place LIMIT 1 FOR UPDATE OF b SKIP LOCKED FOR UPDATE OF a NOWAIT
 ) next ON TRUE STRAIGHT_JOIN `holdfast`.holdfast_lock ON name = mine_name
-SET owner = COALESCE(next_owner, ''), holder = COALESCE(next_holder, holder),
-  served = COALESCE(next_place, served),
-  number = IF(next_place IS NULL, number, GREATEST(number + 1, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)))),
+SET owner = IF(next_mode = 'r', '*', COALESCE(next_owner, '')),
+  readers = IF(next_mode = 'r',
+    CONCAT(next_owner, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + 5000000, mine_number, next_holder, ';'), readers),
+  holder = COALESCE(next_holder, holder), served = COALESCE(next_place, served),
+  number = IF(next_place IS NULL, number, mine_number),
   changed_at = IF(? = 0, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), changed_at),
   expires_at = IF(next_place IS NULL, IF(? = 0, 0, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + ?), TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + 5000000),
   wanted_until = IF(? = 0 AND next_place IS NULL, 0, wanted_until);
@@ -101,20 +104,23 @@ SET owner = COALESCE(next_owner, ''), holder = COALESCE(next_holder, holder),
 DELETE FROM `holdfast`.holdfast_lock_waiter
 WHERE name IN (?) AND (owner IN (?) OR alive_until < TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) - 600000000);
 
-SELECT l.name, l.owner, l.number, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) - l.changed_at, l.changed_at, l.expires_at - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), l.wanted_until - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), l.served, l.holder FROM `holdfast`.holdfast_lock l WHERE l.name IN (?) LIMIT 512;
+SELECT l.name, l.owner, l.number, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) - l.changed_at, l.changed_at, l.expires_at - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), l.wanted_until - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), l.served, l.holder, COALESCE(CASE WHEN l.owner = '*' THEN l.readers END, '') FROM `holdfast`.holdfast_lock l WHERE l.name IN (?) LIMIT 512;
 
 UPDATE (
-  SELECT name AS mine_name FROM `holdfast`.holdfast_lock WHERE name = ? AND owner = ?
-  LIMIT 1 FOR UPDATE SKIP LOCKED
+  SELECT name AS mine_name, GREATEST(number + 1, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))) AS mine_number
+  FROM `holdfast`.holdfast_lock WHERE name = ? AND owner = ? LIMIT 1 FOR UPDATE SKIP LOCKED
 ) mine LEFT JOIN (
-  SELECT a.place AS next_place, a.owner AS next_owner, a.holder AS next_holder
+  SELECT a.place AS next_place, a.owner AS next_owner, a.holder AS next_holder,
+    a.mode AS next_mode
   FROM `holdfast`.holdfast_lock b STRAIGHT_JOIN `holdfast`.holdfast_lock_waiter a ON a.name = b.name AND a.place > b.served
   WHERE b.name = ? AND ? = 0 AND a.alive_until BETWEEN TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) AND TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + 8000000
   ORDER BY a.place LIMIT 1 FOR UPDATE OF b SKIP LOCKED FOR UPDATE OF a NOWAIT
 ) next ON TRUE STRAIGHT_JOIN `holdfast`.holdfast_lock ON name = mine_name
-SET owner = COALESCE(next_owner, ''), holder = COALESCE(next_holder, holder),
-  served = COALESCE(next_place, served),
-  number = IF(next_place IS NULL, number, GREATEST(number + 1, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)))),
+SET owner = IF(next_mode = 'r', '*', COALESCE(next_owner, '')),
+  readers = IF(next_mode = 'r',
+    CONCAT(next_owner, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + 5000000, mine_number, next_holder, ';'), readers),
+  holder = COALESCE(next_holder, holder), served = COALESCE(next_place, served),
+  number = IF(next_place IS NULL, number, mine_number),
   changed_at = IF(? = 0, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), changed_at),
   expires_at = IF(next_place IS NULL, IF(? = 0, 0, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + ?), TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + 5000000),
   wanted_until = IF(? = 0 AND next_place IS NULL, 0, wanted_until);
@@ -128,13 +134,14 @@ UPDATE `holdfast`.holdfast_lock SET number = CASE WHEN expires_at <= TIMESTAMPDI
   expires_at = IF(expires_at <= TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) AND wanted_until - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) NOT BETWEEN 0 AND 8000000, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + ?, expires_at) WHERE name = (SELECT name FROM (
   SELECT name FROM `holdfast`.holdfast_lock WHERE name = ? FOR UPDATE NOWAIT) mine);
 
-INSERT INTO `holdfast`.holdfast_lock_waiter (name, owner, alive_until, holder)
-VALUES (?, ?, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + 4000000, ?);
+INSERT INTO `holdfast`.holdfast_lock_waiter (name, owner, alive_until, holder, mode)
+VALUES (?, ?, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + 4000000, ?, ?);
 
 -- A waiter's poll
 
-SELECT l.name, l.owner, l.number, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) - l.changed_at, l.changed_at, l.expires_at - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), l.wanted_until - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), l.served, l.holder, COALESCE(w.owner, ''),
-  (SELECT COUNT(*) FROM `holdfast`.holdfast_lock_waiter a WHERE a.name = l.name AND a.place > l.served AND a.alive_until BETWEEN TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) AND TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + 8000000 AND (w.place IS NULL OR a.place < w.place)),
+SELECT l.name, l.owner, l.number, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) - l.changed_at, l.changed_at, l.expires_at - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), l.wanted_until - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), l.served, l.holder, COALESCE(CASE WHEN l.owner = '*' THEN l.readers END, ''), COALESCE(w.owner, ''),
+  (SELECT COUNT(*) FROM `holdfast`.holdfast_lock_waiter a WHERE a.name = l.name AND a.place > l.served AND a.alive_until BETWEEN TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) AND TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + 8000000 AND (w.place IS NULL OR a.place < w.place)
+    AND (a.mode = 'w' OR COALESCE(w.mode, ?) = 'w')),
   CASE WHEN w.place > l.served THEN 1 ELSE 0 END
 FROM `holdfast`.holdfast_lock l LEFT JOIN `holdfast`.holdfast_lock_waiter w ON w.name = l.name AND w.owner IN (?)
 WHERE l.name IN (?) LIMIT 512;
@@ -154,17 +161,20 @@ STRAIGHT_JOIN `holdfast`.holdfast_lock ON name = mine_name SET wanted_until = TI
 -- close() later than that, or while another waits
 
 UPDATE (
-  SELECT name AS mine_name FROM `holdfast`.holdfast_lock WHERE name = ? AND owner = ? AND number = ?
-  LIMIT 1 FOR UPDATE SKIP LOCKED
+  SELECT name AS mine_name, GREATEST(number + 1, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))) AS mine_number
+  FROM `holdfast`.holdfast_lock WHERE name = ? AND owner = ? AND number = ? LIMIT 1 FOR UPDATE SKIP LOCKED
 ) mine LEFT JOIN (
-  SELECT a.place AS next_place, a.owner AS next_owner, a.holder AS next_holder
+  SELECT a.place AS next_place, a.owner AS next_owner, a.holder AS next_holder,
+    a.mode AS next_mode
   FROM `holdfast`.holdfast_lock b STRAIGHT_JOIN `holdfast`.holdfast_lock_waiter a ON a.name = b.name AND a.place > b.served
   WHERE b.name = ? AND ? = 0 AND a.alive_until BETWEEN TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) AND TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + 8000000
   ORDER BY a.place LIMIT 1 FOR UPDATE OF b SKIP LOCKED FOR UPDATE OF a NOWAIT
 ) next ON TRUE STRAIGHT_JOIN `holdfast`.holdfast_lock ON name = mine_name
-SET owner = COALESCE(next_owner, ''), holder = COALESCE(next_holder, holder),
-  served = COALESCE(next_place, served),
-  number = IF(next_place IS NULL, number, GREATEST(number + 1, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)))),
+SET owner = IF(next_mode = 'r', '*', COALESCE(next_owner, '')),
+  readers = IF(next_mode = 'r',
+    CONCAT(next_owner, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + 5000000, mine_number, next_holder, ';'), readers),
+  holder = COALESCE(next_holder, holder), served = COALESCE(next_place, served),
+  number = IF(next_place IS NULL, number, mine_number),
   changed_at = IF(? = 0, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), changed_at),
   expires_at = IF(next_place IS NULL, IF(? = 0, 0, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + ?), TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + 5000000),
   wanted_until = IF(? = 0 AND next_place IS NULL, 0, wanted_until);
@@ -172,17 +182,20 @@ SET owner = COALESCE(next_owner, ''), holder = COALESCE(next_holder, holder),
 -- The same if the first waiter's row is locked
 
 UPDATE (
-  SELECT name AS mine_name FROM `holdfast`.holdfast_lock WHERE name = ? AND owner = ? AND number = ?
-  LIMIT 1 FOR UPDATE SKIP LOCKED
+  SELECT name AS mine_name, GREATEST(number + 1, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))) AS mine_number
+  FROM `holdfast`.holdfast_lock WHERE name = ? AND owner = ? AND number = ? LIMIT 1 FOR UPDATE SKIP LOCKED
 ) mine LEFT JOIN (
-  SELECT a.place AS next_place, a.owner AS next_owner, a.holder AS next_holder
+  SELECT a.place AS next_place, a.owner AS next_owner, a.holder AS next_holder,
+    a.mode AS next_mode
   FROM `holdfast`.holdfast_lock b STRAIGHT_JOIN `holdfast`.holdfast_lock_waiter a ON a.name = b.name AND a.place > b.served
   WHERE b.name = ? AND ? = 0 AND a.alive_until BETWEEN TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) AND TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + 8000000
   ORDER BY a.place LIMIT 1 FOR UPDATE OF b SKIP LOCKED FOR UPDATE OF a SKIP LOCKED
 ) next ON TRUE STRAIGHT_JOIN `holdfast`.holdfast_lock ON name = mine_name
-SET owner = COALESCE(next_owner, ''), holder = COALESCE(next_holder, holder),
-  served = COALESCE(next_place, served),
-  number = IF(next_place IS NULL, number, GREATEST(number + 1, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)))),
+SET owner = IF(next_mode = 'r', '*', COALESCE(next_owner, '')),
+  readers = IF(next_mode = 'r',
+    CONCAT(next_owner, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + 5000000, mine_number, next_holder, ';'), readers),
+  holder = COALESCE(next_holder, holder), served = COALESCE(next_place, served),
+  number = IF(next_place IS NULL, number, mine_number),
   changed_at = IF(? = 0, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), changed_at),
   expires_at = IF(next_place IS NULL, IF(? = 0, 0, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + ?), TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + 5000000),
   wanted_until = IF(? = 0 AND next_place IS NULL, 0, wanted_until);
@@ -197,6 +210,120 @@ UPDATE `holdfast`.holdfast_lock SET number = LAST_INSERT_ID(CASE WHEN owner = ? 
 
 DELETE FROM `holdfast`.holdfast_lock_waiter
 WHERE name IN (?) AND (owner IN (?) OR alive_until < TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) - 600000000);
+
+-- tryLock() to read a new name
+
+UPDATE `holdfast`.holdfast_lock SET readers = CONCAT(?, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + ?, GREATEST(number + 1, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))), ?, ';', CASE WHEN owner = '*' AND expires_at > TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) THEN readers ELSE '' END), number = LAST_INSERT_ID(GREATEST(number + 1, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)))), owner = '*', changed_at = TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), holder = ?, expires_at = GREATEST(expires_at, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + ?) WHERE name = (SELECT name FROM (
+  SELECT name FROM `holdfast`.holdfast_lock l WHERE name = ? AND (expires_at <= TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) OR owner = '*' AND CHAR_LENGTH(readers) < 100000 AND POSITION(? IN readers) = 0) AND served < ? AND NOT EXISTS (SELECT 1 FROM `holdfast`.holdfast_lock_waiter a WHERE a.name = l.name AND a.place > l.served AND a.alive_until BETWEEN TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) AND TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + 8000000 AND a.mode = 'w' AND a.place < ?)
+  FOR UPDATE SKIP LOCKED) mine);
+
+SELECT l.name, l.owner, l.number, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) - l.changed_at, l.changed_at, l.expires_at - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), l.wanted_until - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), l.served, l.holder, COALESCE(CASE WHEN l.owner = '*' THEN l.readers END, ''), COALESCE(w.owner, ''),
+  (SELECT COUNT(*) FROM `holdfast`.holdfast_lock_waiter a WHERE a.name = l.name AND a.place > l.served AND a.alive_until BETWEEN TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) AND TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + 8000000 AND (w.place IS NULL OR a.place < w.place)
+    AND (a.mode = 'w' OR COALESCE(w.mode, ?) = 'w')),
+  CASE WHEN w.place > l.served THEN 1 ELSE 0 END
+FROM `holdfast`.holdfast_lock l LEFT JOIN `holdfast`.holdfast_lock_waiter w ON w.name = l.name AND w.owner IN (?)
+WHERE l.name IN (?) LIMIT 512;
+
+INSERT INTO `holdfast`.holdfast_lock (name, owner, number, changed_at, expires_at, wanted_until, served, guarded, holder) VALUES (?, '', 0, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), 0, 0, 0, 0, '') ON DUPLICATE KEY UPDATE guarded = `holdfast`.holdfast_lock.guarded + 1, changed_at = TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6));
+
+SELECT l.name, l.owner, l.number, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) - l.changed_at, l.changed_at, l.expires_at - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), l.wanted_until - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), l.served, l.holder, COALESCE(CASE WHEN l.owner = '*' THEN l.readers END, ''), COALESCE(w.owner, ''),
+  (SELECT COUNT(*) FROM `holdfast`.holdfast_lock_waiter a WHERE a.name = l.name AND a.place > l.served AND a.alive_until BETWEEN TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) AND TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + 8000000 AND (w.place IS NULL OR a.place < w.place)
+    AND (a.mode = 'w' OR COALESCE(w.mode, ?) = 'w')),
+  CASE WHEN w.place > l.served THEN 1 ELSE 0 END
+FROM `holdfast`.holdfast_lock l LEFT JOIN `holdfast`.holdfast_lock_waiter w ON w.name = l.name AND w.owner IN (?)
+WHERE l.name IN (?) LIMIT 512;
+
+UPDATE `holdfast`.holdfast_lock SET readers = CONCAT(?, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + ?, GREATEST(number + 1, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))), ?, ';', CASE WHEN owner = '*' AND expires_at > TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) THEN readers ELSE '' END), number = LAST_INSERT_ID(GREATEST(number + 1, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)))), owner = '*', changed_at = TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), holder = ?, expires_at = GREATEST(expires_at, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + ?) WHERE name = (SELECT name FROM (
+  SELECT name FROM `holdfast`.holdfast_lock l WHERE name = ? AND (expires_at <= TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) OR owner = '*' AND CHAR_LENGTH(readers) < 100000 AND POSITION(? IN readers) = 0) AND served < ? AND NOT EXISTS (SELECT 1 FROM `holdfast`.holdfast_lock_waiter a WHERE a.name = l.name AND a.place > l.served AND a.alive_until BETWEEN TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) AND TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + 8000000 AND a.mode = 'w' AND a.place < ?)
+  FOR UPDATE SKIP LOCKED) mine);
+
+-- tryLock() to read
+
+UPDATE `holdfast`.holdfast_lock SET readers = CONCAT(?, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + ?, GREATEST(number + 1, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))), ?, ';', CASE WHEN owner = '*' AND expires_at > TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) THEN readers ELSE '' END), number = LAST_INSERT_ID(GREATEST(number + 1, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)))), owner = '*', changed_at = TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), holder = ?, expires_at = GREATEST(expires_at, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + ?) WHERE name = (SELECT name FROM (
+  SELECT name FROM `holdfast`.holdfast_lock l WHERE name = ? AND (expires_at <= TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) OR owner = '*' AND CHAR_LENGTH(readers) < 100000 AND POSITION(? IN readers) = 0) AND served < ? AND NOT EXISTS (SELECT 1 FROM `holdfast`.holdfast_lock_waiter a WHERE a.name = l.name AND a.place > l.served AND a.alive_until BETWEEN TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) AND TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + 8000000 AND a.mode = 'w' AND a.place < ?)
+  FOR UPDATE SKIP LOCKED) mine);
+
+-- Renewal of two to eight that read
+
+UPDATE /*+ NO_MERGE(mine) */ (SELECT name AS mine_name FROM `holdfast`.holdfast_lock FORCE INDEX (PRIMARY)
+WHERE name IN (?,?,?,?,?,?,?,?) AND owner = '*' AND POSITION(CASE name WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? END IN readers) > 0 AND SUBSTRING(readers FROM POSITION(CASE name WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? END IN readers) + 32 FOR 16) > CONCAT('', TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + GREATEST(0, TIMESTAMPDIFF(MICROSECOND, NOW(6), SYSDATE(6)))) FOR UPDATE SKIP LOCKED
+) mine
+STRAIGHT_JOIN `holdfast`.holdfast_lock ON name = mine_name SET readers = REGEXP_REPLACE(readers, CONCAT(CASE name WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? END, '................'), CONCAT(CASE name WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? END, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + ?)), expires_at = GREATEST(expires_at, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + ? + 1000);
+
+-- extend() of one that reads
+
+UPDATE `holdfast`.holdfast_lock SET expires_at = GREATEST(expires_at, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + LAST_INSERT_ID(GREATEST(CAST(SUBSTRING(readers FROM POSITION(? IN readers) + 32 FOR 16) AS DECIMAL(20)) - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), ?))), readers = REGEXP_REPLACE(readers, CONCAT(?, '................'), CONCAT(?, GREATEST(SUBSTRING(readers FROM POSITION(? IN readers) + 32 FOR 16), CONCAT('', TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + ?)))) WHERE name = (SELECT name FROM (
+  SELECT name FROM `holdfast`.holdfast_lock l WHERE name = ? AND owner = '*' AND POSITION(? IN readers) > 0 AND SUBSTRING(readers FROM POSITION(? IN readers) + 32 FOR 16) > CONCAT('', TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + GREATEST(0, TIMESTAMPDIFF(MICROSECOND, NOW(6), SYSDATE(6))))
+  FOR UPDATE SKIP LOCKED) mine);
+
+-- close() by a reader
+
+UPDATE `holdfast`.holdfast_lock SET owner = CASE WHEN REGEXP_REPLACE(readers, CONCAT(?, '[^;]*;'), '') = '' THEN '' ELSE '*' END, changed_at = TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), expires_at = CASE WHEN REGEXP_REPLACE(readers, CONCAT(?, '[^;]*;'), '') = '' THEN 1 ELSE expires_at END, readers = REGEXP_REPLACE(readers, CONCAT(?, '[^;]*;'), ''), guarded = guarded + 0 * LAST_INSERT_ID(CASE WHEN readers = '' THEN 1 ELSE 2 + ABS(expires_at - CAST(SUBSTRING(readers FROM 33 FOR 16) AS DECIMAL(20))) END) WHERE name = (SELECT name FROM (
+  SELECT name FROM `holdfast`.holdfast_lock l WHERE name = ? AND owner = '*' AND POSITION(? IN readers) > 0 AND (REGEXP_REPLACE(readers, CONCAT(?, '[^;]*;'), '') <> '' OR wanted_until - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) NOT BETWEEN 0 AND 8000000)
+  FOR UPDATE SKIP LOCKED) mine);
+
+-- The last reader hands the lock over if somebody waits
+
+UPDATE (
+  SELECT name AS mine_name, GREATEST(number + 1, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))) AS mine_number
+  FROM `holdfast`.holdfast_lock WHERE name = ? AND owner = '*' AND POSITION(? IN readers) > 0 AND REGEXP_REPLACE(readers, CONCAT(?, '[^;]*;'), '') = '' LIMIT 1 FOR UPDATE SKIP LOCKED
+) mine LEFT JOIN (
+  SELECT a.place AS next_place, a.owner AS next_owner, a.holder AS next_holder,
+    a.mode AS next_mode
+  FROM `holdfast`.holdfast_lock b STRAIGHT_JOIN `holdfast`.holdfast_lock_waiter a ON a.name = b.name AND a.place > b.served
+  WHERE b.name = ? AND ? = 0 AND a.alive_until BETWEEN TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) AND TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + 8000000
+  ORDER BY a.place LIMIT 1 FOR UPDATE OF b SKIP LOCKED FOR UPDATE OF a NOWAIT
+) next ON TRUE STRAIGHT_JOIN `holdfast`.holdfast_lock ON name = mine_name
+SET owner = IF(next_mode = 'r', '*', COALESCE(next_owner, '')),
+  readers = IF(next_mode = 'r',
+    CONCAT(next_owner, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + 5000000, mine_number, next_holder, ';'), readers),
+  holder = COALESCE(next_holder, holder), served = COALESCE(next_place, served),
+  number = IF(next_place IS NULL, number, mine_number),
+  changed_at = IF(? = 0, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), changed_at),
+  expires_at = IF(next_place IS NULL, IF(? = 0, 0, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + ?), TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + 5000000),
+  wanted_until = IF(? = 0 AND next_place IS NULL, 0, wanted_until);
+
+-- tryLock() to read what is taken
+
+UPDATE `holdfast`.holdfast_lock SET readers = CONCAT(?, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + ?, GREATEST(number + 1, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))), ?, ';', CASE WHEN owner = '*' AND expires_at > TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) THEN readers ELSE '' END), number = LAST_INSERT_ID(GREATEST(number + 1, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)))), owner = '*', changed_at = TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), holder = ?, expires_at = GREATEST(expires_at, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + ?) WHERE name = (SELECT name FROM (
+  SELECT name FROM `holdfast`.holdfast_lock l WHERE name = ? AND (expires_at <= TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) OR owner = '*' AND CHAR_LENGTH(readers) < 100000 AND POSITION(? IN readers) = 0) AND served < ? AND NOT EXISTS (SELECT 1 FROM `holdfast`.holdfast_lock_waiter a WHERE a.name = l.name AND a.place > l.served AND a.alive_until BETWEEN TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) AND TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + 8000000 AND a.mode = 'w' AND a.place < ?)
+  FOR UPDATE SKIP LOCKED) mine);
+
+SELECT l.name, l.owner, l.number, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) - l.changed_at, l.changed_at, l.expires_at - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), l.wanted_until - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), l.served, l.holder, COALESCE(CASE WHEN l.owner = '*' THEN l.readers END, ''), COALESCE(w.owner, ''),
+  (SELECT COUNT(*) FROM `holdfast`.holdfast_lock_waiter a WHERE a.name = l.name AND a.place > l.served AND a.alive_until BETWEEN TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) AND TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + 8000000 AND (w.place IS NULL OR a.place < w.place)
+    AND (a.mode = 'w' OR COALESCE(w.mode, ?) = 'w')),
+  CASE WHEN w.place > l.served THEN 1 ELSE 0 END
+FROM `holdfast`.holdfast_lock l LEFT JOIN `holdfast`.holdfast_lock_waiter w ON w.name = l.name AND w.owner IN (?)
+WHERE l.name IN (?) LIMIT 512;
+
+-- lock() to read what is taken: joins the line
+
+UPDATE `holdfast`.holdfast_lock SET readers = CONCAT(?, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + ?, GREATEST(number + 1, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))), ?, ';', CASE WHEN owner = '*' AND expires_at > TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) THEN readers ELSE '' END), number = LAST_INSERT_ID(GREATEST(number + 1, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)))), owner = '*', changed_at = TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), holder = ?, expires_at = GREATEST(expires_at, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + ?) WHERE name = (SELECT name FROM (
+  SELECT name FROM `holdfast`.holdfast_lock l WHERE name = ? AND (expires_at <= TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) OR owner = '*' AND CHAR_LENGTH(readers) < 100000 AND POSITION(? IN readers) = 0) AND served < ? AND NOT EXISTS (SELECT 1 FROM `holdfast`.holdfast_lock_waiter a WHERE a.name = l.name AND a.place > l.served AND a.alive_until BETWEEN TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) AND TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + 8000000 AND a.mode = 'w' AND a.place < ?)
+  FOR UPDATE SKIP LOCKED) mine);
+
+SELECT l.name, l.owner, l.number, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) - l.changed_at, l.changed_at, l.expires_at - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), l.wanted_until - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), l.served, l.holder, COALESCE(CASE WHEN l.owner = '*' THEN l.readers END, ''), COALESCE(w.owner, ''),
+  (SELECT COUNT(*) FROM `holdfast`.holdfast_lock_waiter a WHERE a.name = l.name AND a.place > l.served AND a.alive_until BETWEEN TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) AND TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + 8000000 AND (w.place IS NULL OR a.place < w.place)
+    AND (a.mode = 'w' OR COALESCE(w.mode, ?) = 'w')),
+  CASE WHEN w.place > l.served THEN 1 ELSE 0 END
+FROM `holdfast`.holdfast_lock l LEFT JOIN `holdfast`.holdfast_lock_waiter w ON w.name = l.name AND w.owner IN (?)
+WHERE l.name IN (?) LIMIT 512;
+
+UPDATE /*+ NO_MERGE(mine) */ (SELECT name AS mine_name FROM `holdfast`.holdfast_lock FORCE INDEX (PRIMARY)
+WHERE name IN (?) AND expires_at > TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) FOR UPDATE SKIP LOCKED
+) mine
+STRAIGHT_JOIN `holdfast`.holdfast_lock ON name = mine_name SET wanted_until = TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + 4000000;
+
+INSERT INTO `holdfast`.holdfast_lock_waiter (name, owner, alive_until, holder, mode)
+VALUES (?, ?, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + 4000000, ?, ?);
+
+-- A list without those whose time is over
+
+SELECT l.name, l.owner, l.number, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) - l.changed_at, l.changed_at, l.expires_at - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), l.wanted_until - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), l.served, l.holder, COALESCE(CASE WHEN l.owner = '*' THEN l.readers END, '') FROM `holdfast`.holdfast_lock l WHERE l.name IN (?) LIMIT 512;
+
+UPDATE `holdfast`.holdfast_lock SET owner = ?, expires_at = LAST_INSERT_ID(?), readers = ? WHERE name = (SELECT name FROM (
+  SELECT name FROM `holdfast`.holdfast_lock l WHERE name = ? AND owner = '*' AND readers = ?
+  FOR UPDATE SKIP LOCKED) mine);
 
 -- The line after its places were set back
 

@@ -78,18 +78,18 @@ RETURNING expires_at - now;
 
 -- verify()
 
-SELECT l.name, l.owner, l.number, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint - l.changed_at, l.changed_at, l.expires_at - (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, l.wanted_until - (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, l.served, l.holder FROM public.holdfast_lock l WHERE l.name IN (?) LIMIT 512;
+SELECT l.name, l.owner, l.number, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint - l.changed_at, l.changed_at, l.expires_at - (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, l.wanted_until - (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, l.served, l.holder, COALESCE(CASE WHEN l.owner = '*' THEN l.readers END, '') FROM public.holdfast_lock l WHERE l.name IN (?) LIMIT 512;
 
 -- inspect()
 
-SELECT l.name, l.owner, l.number, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint - l.changed_at, l.changed_at, l.expires_at - (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, l.wanted_until - (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, l.served, l.holder FROM public.holdfast_lock l WHERE l.name IN (?) LIMIT 512;
+SELECT l.name, l.owner, l.number, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint - l.changed_at, l.changed_at, l.expires_at - (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, l.wanted_until - (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, l.served, l.holder, COALESCE(CASE WHEN l.owner = '*' THEN l.readers END, '') FROM public.holdfast_lock l WHERE l.name IN (?) LIMIT 512;
 
 -- list()
 
 SELECT name FROM public.holdfast_lock l WHERE name COLLATE "C" >= ? AND name COLLATE "C" < ?
 ORDER BY name COLLATE "C" LIMIT 1 OFFSET 10000;
 
-SELECT l.name, l.owner, l.number, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint - l.changed_at, l.changed_at, l.expires_at - (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, l.wanted_until - (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, l.served, l.holder, '', (SELECT COUNT(*) FROM public.holdfast_lock_waiter a WHERE a.name = l.name AND a.place > l.served AND a.alive_until BETWEEN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AND (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + 8000000), 0 FROM public.holdfast_lock l
+SELECT l.name, l.owner, l.number, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint - l.changed_at, l.changed_at, l.expires_at - (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, l.wanted_until - (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, l.served, l.holder, COALESCE(CASE WHEN l.owner = '*' THEN l.readers END, ''), '', (SELECT COUNT(*) FROM public.holdfast_lock_waiter a WHERE a.name = l.name AND a.place > l.served AND a.alive_until BETWEEN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AND (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + 8000000), 0 FROM public.holdfast_lock l
 WHERE name COLLATE "C" >= ? AND name COLLATE "C" < ? AND l.expires_at > (extract(epoch FROM clock_timestamp()) * 1000000)::bigint
 ORDER BY name COLLATE "C" LIMIT ?;
 
@@ -101,35 +101,45 @@ WHERE name = ? AND owner = ? AND number = ?;
 -- forceRelease()
 
 WITH mine AS (
-  SELECT name AS mine_name, served AS mine_served, ?::bigint AS hold
+  SELECT name AS mine_name, served AS mine_served, ?::bigint AS hold,
+    (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now
   FROM public.holdfast_lock
-  WHERE name = ? AND number = ? AND expires_at > (extract(epoch FROM clock_timestamp()) * 1000000)::bigint FOR UPDATE SKIP LOCKED
+  WHERE name = ? AND number = ? AND expires_at > (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AND owner <> '*' FOR UPDATE SKIP LOCKED
 ), ended AS (
   UPDATE public.holdfast_lock l
-  SET owner = COALESCE(next_owner, ''), holder = COALESCE(next_holder, holder),
-    served = COALESCE(next_place, served),
-    number =
-      CASE WHEN next_place IS NULL THEN number ELSE GREATEST(number + 1, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint) END,
-    changed_at = CASE WHEN hold = 0 THEN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint ELSE changed_at END,
-    expires_at = CASE WHEN next_place IS NOT NULL THEN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + 5000000
-      WHEN hold = 0 THEN 0 ELSE (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + hold END,
+  SET owner = CASE WHEN next_mode = 'r' THEN '*' ELSE COALESCE(next_owner, '') END,
+    readers = CASE WHEN next_mode = 'r'
+      THEN CONCAT(next_owner, now + 5000000, GREATEST(number + 1, now), next_holder, ';')
+      ELSE readers END,
+    holder = COALESCE(next_holder, holder), served = COALESCE(next_place, served),
+    number = CASE WHEN next_place IS NULL THEN number ELSE GREATEST(number + 1, now) END,
+    changed_at = CASE WHEN hold = 0 THEN now ELSE changed_at END,
+    expires_at = CASE WHEN next_place IS NOT NULL THEN now + 5000000
+      WHEN hold = 0 THEN 0 ELSE now + hold END,
     wanted_until =
       CASE WHEN hold = 0 AND next_place IS NULL THEN 0 ELSE wanted_until END
   FROM mine LEFT JOIN LATERAL (
     SELECT a.place AS next_place, a.owner AS next_owner, a.holder AS next_holder,
-      a.inbox AS next_inbox
+      a.inbox AS next_inbox, a.mode AS next_mode
     FROM public.holdfast_lock_waiter a
     WHERE a.name = mine_name AND a.place > mine_served AND hold = 0
       AND a.alive_until BETWEEN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AND (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + 8000000
     ORDER BY a.place LIMIT 1 FOR UPDATE NOWAIT
   ) next ON true
   WHERE l.name = mine_name
-  RETURNING next_owner, next_inbox, number, expires_at
+  RETURNING next_owner, next_inbox, next_mode, next_place, number, expires_at
 )
 SELECT 1,
   CASE WHEN ? = 1 AND next_inbox IS NOT NULL
-    THEN pg_notify('holdfast_' || next_inbox,
-      next_owner || ' ' || number || ' ' || expires_at)::text END,
+    THEN pg_notify('holdfast_' || next_inbox, CONCAT(next_owner, ' ', number, ' ', expires_at,
+      CASE WHEN next_mode = 'r' THEN ' r' END))::text END,
+  CASE WHEN ? = 1 AND next_mode = 'r' THEN (
+    SELECT COUNT(pg_notify('holdfast_' || a.inbox, a.owner)::text) FROM public.holdfast_lock_waiter a
+    WHERE a.name = ? AND a.place > next_place AND a.mode = 'r' AND a.inbox IS NOT NULL
+      AND a.alive_until BETWEEN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AND (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + 8000000 AND NOT EXISTS (
+        SELECT 1 FROM public.holdfast_lock_waiter b WHERE b.name = ? AND b.mode = 'w'
+          AND b.place BETWEEN next_place AND a.place
+          AND b.alive_until BETWEEN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AND (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + 8000000)) END,
   CASE WHEN FALSE AND expires_at = 0
     THEN set_config('synchronous_commit', 'off', true) END
 FROM ended;
@@ -139,38 +149,48 @@ FROM ended;
 DELETE FROM public.holdfast_lock_waiter
 WHERE name IN (?) AND (owner IN (?) OR alive_until < (extract(epoch FROM clock_timestamp()) * 1000000)::bigint - 600000000);
 
-SELECT l.name, l.owner, l.number, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint - l.changed_at, l.changed_at, l.expires_at - (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, l.wanted_until - (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, l.served, l.holder FROM public.holdfast_lock l WHERE l.name IN (?) LIMIT 512;
+SELECT l.name, l.owner, l.number, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint - l.changed_at, l.changed_at, l.expires_at - (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, l.wanted_until - (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, l.served, l.holder, COALESCE(CASE WHEN l.owner = '*' THEN l.readers END, '') FROM public.holdfast_lock l WHERE l.name IN (?) LIMIT 512;
 
 WITH mine AS (
-  SELECT name AS mine_name, served AS mine_served, ?::bigint AS hold
+  SELECT name AS mine_name, served AS mine_served, ?::bigint AS hold,
+    (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now
   FROM public.holdfast_lock
   WHERE name = ? AND owner = ? FOR UPDATE SKIP LOCKED
 ), ended AS (
   UPDATE public.holdfast_lock l
-  SET owner = COALESCE(next_owner, ''), holder = COALESCE(next_holder, holder),
-    served = COALESCE(next_place, served),
-    number =
-      CASE WHEN next_place IS NULL THEN number ELSE GREATEST(number + 1, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint) END,
-    changed_at = CASE WHEN hold = 0 THEN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint ELSE changed_at END,
-    expires_at = CASE WHEN next_place IS NOT NULL THEN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + 5000000
-      WHEN hold = 0 THEN 0 ELSE (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + hold END,
+  SET owner = CASE WHEN next_mode = 'r' THEN '*' ELSE COALESCE(next_owner, '') END,
+    readers = CASE WHEN next_mode = 'r'
+      THEN CONCAT(next_owner, now + 5000000, GREATEST(number + 1, now), next_holder, ';')
+      ELSE readers END,
+    holder = COALESCE(next_holder, holder), served = COALESCE(next_place, served),
+    number = CASE WHEN next_place IS NULL THEN number ELSE GREATEST(number + 1, now) END,
+    changed_at = CASE WHEN hold = 0 THEN now ELSE changed_at END,
+    expires_at = CASE WHEN next_place IS NOT NULL THEN now + 5000000
+      WHEN hold = 0 THEN 0 ELSE now + hold END,
     wanted_until =
       CASE WHEN hold = 0 AND next_place IS NULL THEN 0 ELSE wanted_until END
   FROM mine LEFT JOIN LATERAL (
     SELECT a.place AS next_place, a.owner AS next_owner, a.holder AS next_holder,
-      a.inbox AS next_inbox
+      a.inbox AS next_inbox, a.mode AS next_mode
     FROM public.holdfast_lock_waiter a
     WHERE a.name = mine_name AND a.place > mine_served AND hold = 0
       AND a.alive_until BETWEEN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AND (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + 8000000
     ORDER BY a.place LIMIT 1 FOR UPDATE NOWAIT
   ) next ON true
   WHERE l.name = mine_name
-  RETURNING next_owner, next_inbox, number, expires_at
+  RETURNING next_owner, next_inbox, next_mode, next_place, number, expires_at
 )
 SELECT 1,
   CASE WHEN ? = 1 AND next_inbox IS NOT NULL
-    THEN pg_notify('holdfast_' || next_inbox,
-      next_owner || ' ' || number || ' ' || expires_at)::text END,
+    THEN pg_notify('holdfast_' || next_inbox, CONCAT(next_owner, ' ', number, ' ', expires_at,
+      CASE WHEN next_mode = 'r' THEN ' r' END))::text END,
+  CASE WHEN ? = 1 AND next_mode = 'r' THEN (
+    SELECT COUNT(pg_notify('holdfast_' || a.inbox, a.owner)::text) FROM public.holdfast_lock_waiter a
+    WHERE a.name = ? AND a.place > next_place AND a.mode = 'r' AND a.inbox IS NOT NULL
+      AND a.alive_until BETWEEN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AND (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + 8000000 AND NOT EXISTS (
+        SELECT 1 FROM public.holdfast_lock_waiter b WHERE b.name = ? AND b.mode = 'w'
+          AND b.place BETWEEN next_place AND a.place
+          AND b.alive_until BETWEEN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AND (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + 8000000)) END,
   CASE WHEN FALSE AND expires_at = 0
     THEN set_config('synchronous_commit', 'off', true) END
 FROM ended;
@@ -195,13 +215,15 @@ WITH mine AS (
 ), announced AS (
   UPDATE public.holdfast_lock SET wanted_until = (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + 4000000 FROM mine WHERE name = mine_name
 )
-INSERT INTO public.holdfast_lock_waiter (name, owner, alive_until, holder, inbox)
-VALUES (?, ?, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + 4000000, ?, NULLIF(?, '')) RETURNING place;
+INSERT INTO public.holdfast_lock_waiter (name, owner, alive_until, holder, mode, inbox)
+VALUES (?, ?, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + 4000000, ?, ?, NULLIF(?, ''))
+RETURNING place;
 
 -- A waiter's poll
 
-SELECT l.name, l.owner, l.number, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint - l.changed_at, l.changed_at, l.expires_at - (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, l.wanted_until - (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, l.served, l.holder, COALESCE(w.owner, ''),
-  (SELECT COUNT(*) FROM public.holdfast_lock_waiter a WHERE a.name = l.name AND a.place > l.served AND a.alive_until BETWEEN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AND (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + 8000000 AND (w.place IS NULL OR a.place < w.place)),
+SELECT l.name, l.owner, l.number, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint - l.changed_at, l.changed_at, l.expires_at - (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, l.wanted_until - (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, l.served, l.holder, COALESCE(CASE WHEN l.owner = '*' THEN l.readers END, ''), COALESCE(w.owner, ''),
+  (SELECT COUNT(*) FROM public.holdfast_lock_waiter a WHERE a.name = l.name AND a.place > l.served AND a.alive_until BETWEEN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AND (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + 8000000 AND (w.place IS NULL OR a.place < w.place)
+    AND (a.mode = 'w' OR COALESCE(w.mode, ?) = 'w')),
   CASE WHEN w.place > l.served THEN 1 ELSE 0 END
 FROM public.holdfast_lock l LEFT JOIN public.holdfast_lock_waiter w ON w.name = l.name AND w.owner IN (?)
 WHERE l.name IN (?) LIMIT 512;
@@ -218,35 +240,45 @@ WITH mine AS (SELECT name AS mine_name FROM public.holdfast_lock WHERE name IN (
 -- close() later than that, or while another waits
 
 WITH mine AS (
-  SELECT name AS mine_name, served AS mine_served, ?::bigint AS hold
+  SELECT name AS mine_name, served AS mine_served, ?::bigint AS hold,
+    (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now
   FROM public.holdfast_lock
   WHERE name = ? AND owner = ? AND number = ? FOR UPDATE SKIP LOCKED
 ), ended AS (
   UPDATE public.holdfast_lock l
-  SET owner = COALESCE(next_owner, ''), holder = COALESCE(next_holder, holder),
-    served = COALESCE(next_place, served),
-    number =
-      CASE WHEN next_place IS NULL THEN number ELSE GREATEST(number + 1, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint) END,
-    changed_at = CASE WHEN hold = 0 THEN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint ELSE changed_at END,
-    expires_at = CASE WHEN next_place IS NOT NULL THEN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + 5000000
-      WHEN hold = 0 THEN 0 ELSE (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + hold END,
+  SET owner = CASE WHEN next_mode = 'r' THEN '*' ELSE COALESCE(next_owner, '') END,
+    readers = CASE WHEN next_mode = 'r'
+      THEN CONCAT(next_owner, now + 5000000, GREATEST(number + 1, now), next_holder, ';')
+      ELSE readers END,
+    holder = COALESCE(next_holder, holder), served = COALESCE(next_place, served),
+    number = CASE WHEN next_place IS NULL THEN number ELSE GREATEST(number + 1, now) END,
+    changed_at = CASE WHEN hold = 0 THEN now ELSE changed_at END,
+    expires_at = CASE WHEN next_place IS NOT NULL THEN now + 5000000
+      WHEN hold = 0 THEN 0 ELSE now + hold END,
     wanted_until =
       CASE WHEN hold = 0 AND next_place IS NULL THEN 0 ELSE wanted_until END
   FROM mine LEFT JOIN LATERAL (
     SELECT a.place AS next_place, a.owner AS next_owner, a.holder AS next_holder,
-      a.inbox AS next_inbox
+      a.inbox AS next_inbox, a.mode AS next_mode
     FROM public.holdfast_lock_waiter a
     WHERE a.name = mine_name AND a.place > mine_served AND hold = 0
       AND a.alive_until BETWEEN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AND (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + 8000000
     ORDER BY a.place LIMIT 1 FOR UPDATE NOWAIT
   ) next ON true
   WHERE l.name = mine_name
-  RETURNING next_owner, next_inbox, number, expires_at
+  RETURNING next_owner, next_inbox, next_mode, next_place, number, expires_at
 )
 SELECT 1,
   CASE WHEN ? = 1 AND next_inbox IS NOT NULL
-    THEN pg_notify('holdfast_' || next_inbox,
-      next_owner || ' ' || number || ' ' || expires_at)::text END,
+    THEN pg_notify('holdfast_' || next_inbox, CONCAT(next_owner, ' ', number, ' ', expires_at,
+      CASE WHEN next_mode = 'r' THEN ' r' END))::text END,
+  CASE WHEN ? = 1 AND next_mode = 'r' THEN (
+    SELECT COUNT(pg_notify('holdfast_' || a.inbox, a.owner)::text) FROM public.holdfast_lock_waiter a
+    WHERE a.name = ? AND a.place > next_place AND a.mode = 'r' AND a.inbox IS NOT NULL
+      AND a.alive_until BETWEEN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AND (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + 8000000 AND NOT EXISTS (
+        SELECT 1 FROM public.holdfast_lock_waiter b WHERE b.name = ? AND b.mode = 'w'
+          AND b.place BETWEEN next_place AND a.place
+          AND b.alive_until BETWEEN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AND (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + 8000000)) END,
   CASE WHEN TRUE AND expires_at = 0
     THEN set_config('synchronous_commit', 'off', true) END
 FROM ended;
@@ -254,35 +286,45 @@ FROM ended;
 -- The same if the first waiter's row is locked
 
 WITH mine AS (
-  SELECT name AS mine_name, served AS mine_served, ?::bigint AS hold
+  SELECT name AS mine_name, served AS mine_served, ?::bigint AS hold,
+    (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now
   FROM public.holdfast_lock
   WHERE name = ? AND owner = ? AND number = ? FOR UPDATE SKIP LOCKED
 ), ended AS (
   UPDATE public.holdfast_lock l
-  SET owner = COALESCE(next_owner, ''), holder = COALESCE(next_holder, holder),
-    served = COALESCE(next_place, served),
-    number =
-      CASE WHEN next_place IS NULL THEN number ELSE GREATEST(number + 1, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint) END,
-    changed_at = CASE WHEN hold = 0 THEN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint ELSE changed_at END,
-    expires_at = CASE WHEN next_place IS NOT NULL THEN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + 5000000
-      WHEN hold = 0 THEN 0 ELSE (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + hold END,
+  SET owner = CASE WHEN next_mode = 'r' THEN '*' ELSE COALESCE(next_owner, '') END,
+    readers = CASE WHEN next_mode = 'r'
+      THEN CONCAT(next_owner, now + 5000000, GREATEST(number + 1, now), next_holder, ';')
+      ELSE readers END,
+    holder = COALESCE(next_holder, holder), served = COALESCE(next_place, served),
+    number = CASE WHEN next_place IS NULL THEN number ELSE GREATEST(number + 1, now) END,
+    changed_at = CASE WHEN hold = 0 THEN now ELSE changed_at END,
+    expires_at = CASE WHEN next_place IS NOT NULL THEN now + 5000000
+      WHEN hold = 0 THEN 0 ELSE now + hold END,
     wanted_until =
       CASE WHEN hold = 0 AND next_place IS NULL THEN 0 ELSE wanted_until END
   FROM mine LEFT JOIN LATERAL (
     SELECT a.place AS next_place, a.owner AS next_owner, a.holder AS next_holder,
-      a.inbox AS next_inbox
+      a.inbox AS next_inbox, a.mode AS next_mode
     FROM public.holdfast_lock_waiter a
     WHERE a.name = mine_name AND a.place > mine_served AND hold = 0
       AND a.alive_until BETWEEN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AND (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + 8000000
     ORDER BY a.place LIMIT 1 FOR UPDATE SKIP LOCKED
   ) next ON true
   WHERE l.name = mine_name
-  RETURNING next_owner, next_inbox, number, expires_at
+  RETURNING next_owner, next_inbox, next_mode, next_place, number, expires_at
 )
 SELECT 1,
   CASE WHEN ? = 1 AND next_inbox IS NOT NULL
-    THEN pg_notify('holdfast_' || next_inbox,
-      next_owner || ' ' || number || ' ' || expires_at)::text END,
+    THEN pg_notify('holdfast_' || next_inbox, CONCAT(next_owner, ' ', number, ' ', expires_at,
+      CASE WHEN next_mode = 'r' THEN ' r' END))::text END,
+  CASE WHEN ? = 1 AND next_mode = 'r' THEN (
+    SELECT COUNT(pg_notify('holdfast_' || a.inbox, a.owner)::text) FROM public.holdfast_lock_waiter a
+    WHERE a.name = ? AND a.place > next_place AND a.mode = 'r' AND a.inbox IS NOT NULL
+      AND a.alive_until BETWEEN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AND (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + 8000000 AND NOT EXISTS (
+        SELECT 1 FROM public.holdfast_lock_waiter b WHERE b.name = ? AND b.mode = 'w'
+          AND b.place BETWEEN next_place AND a.place
+          AND b.alive_until BETWEEN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AND (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + 8000000)) END,
   CASE WHEN TRUE AND expires_at = 0
     THEN set_config('synchronous_commit', 'off', true) END
 FROM ended;
@@ -300,6 +342,168 @@ RETURNING number;
 
 DELETE FROM public.holdfast_lock_waiter
 WHERE name IN (?) AND (owner IN (?) OR alive_until < (extract(epoch FROM clock_timestamp()) * 1000000)::bigint - 600000000);
+
+-- tryLock() to read a new name
+
+WITH mine AS (
+  SELECT name AS mine_name, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now FROM public.holdfast_lock l
+  WHERE name = ? AND (expires_at <= (extract(epoch FROM clock_timestamp()) * 1000000)::bigint OR owner = '*' AND CHAR_LENGTH(readers) < 100000 AND POSITION(? IN readers) = 0) AND served < ? AND NOT EXISTS (SELECT 1 FROM public.holdfast_lock_waiter a WHERE a.name = l.name AND a.place > l.served AND a.alive_until BETWEEN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AND (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + 8000000 AND a.mode = 'w' AND a.place < ?) FOR UPDATE SKIP LOCKED
+)
+UPDATE public.holdfast_lock SET readers = CONCAT(?::text, now + ?, GREATEST(number + 1, now), ?::text, ';', CASE WHEN owner = '*' AND expires_at > now THEN readers ELSE '' END), number = (GREATEST(number + 1, now)), owner = '*', changed_at = now, holder = ?, expires_at = GREATEST(expires_at, now + ?) FROM mine WHERE name = mine_name
+RETURNING number;
+
+SELECT l.name, l.owner, l.number, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint - l.changed_at, l.changed_at, l.expires_at - (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, l.wanted_until - (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, l.served, l.holder, COALESCE(CASE WHEN l.owner = '*' THEN l.readers END, ''), COALESCE(w.owner, ''),
+  (SELECT COUNT(*) FROM public.holdfast_lock_waiter a WHERE a.name = l.name AND a.place > l.served AND a.alive_until BETWEEN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AND (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + 8000000 AND (w.place IS NULL OR a.place < w.place)
+    AND (a.mode = 'w' OR COALESCE(w.mode, ?) = 'w')),
+  CASE WHEN w.place > l.served THEN 1 ELSE 0 END
+FROM public.holdfast_lock l LEFT JOIN public.holdfast_lock_waiter w ON w.name = l.name AND w.owner IN (?)
+WHERE l.name IN (?) LIMIT 512;
+
+INSERT INTO public.holdfast_lock (name, owner, number, changed_at, expires_at, wanted_until, served, guarded, holder) VALUES (?, '', 0, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, 0, 0, 0, 0, '') ON CONFLICT (name) DO NOTHING;
+
+SELECT l.name, l.owner, l.number, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint - l.changed_at, l.changed_at, l.expires_at - (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, l.wanted_until - (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, l.served, l.holder, COALESCE(CASE WHEN l.owner = '*' THEN l.readers END, ''), COALESCE(w.owner, ''),
+  (SELECT COUNT(*) FROM public.holdfast_lock_waiter a WHERE a.name = l.name AND a.place > l.served AND a.alive_until BETWEEN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AND (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + 8000000 AND (w.place IS NULL OR a.place < w.place)
+    AND (a.mode = 'w' OR COALESCE(w.mode, ?) = 'w')),
+  CASE WHEN w.place > l.served THEN 1 ELSE 0 END
+FROM public.holdfast_lock l LEFT JOIN public.holdfast_lock_waiter w ON w.name = l.name AND w.owner IN (?)
+WHERE l.name IN (?) LIMIT 512;
+
+WITH mine AS (
+  SELECT name AS mine_name, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now FROM public.holdfast_lock l
+  WHERE name = ? AND (expires_at <= (extract(epoch FROM clock_timestamp()) * 1000000)::bigint OR owner = '*' AND CHAR_LENGTH(readers) < 100000 AND POSITION(? IN readers) = 0) AND served < ? AND NOT EXISTS (SELECT 1 FROM public.holdfast_lock_waiter a WHERE a.name = l.name AND a.place > l.served AND a.alive_until BETWEEN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AND (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + 8000000 AND a.mode = 'w' AND a.place < ?) FOR UPDATE SKIP LOCKED
+)
+UPDATE public.holdfast_lock SET readers = CONCAT(?::text, now + ?, GREATEST(number + 1, now), ?::text, ';', CASE WHEN owner = '*' AND expires_at > now THEN readers ELSE '' END), number = (GREATEST(number + 1, now)), owner = '*', changed_at = now, holder = ?, expires_at = GREATEST(expires_at, now + ?) FROM mine WHERE name = mine_name
+RETURNING number;
+
+-- tryLock() to read
+
+WITH mine AS (
+  SELECT name AS mine_name, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now FROM public.holdfast_lock l
+  WHERE name = ? AND (expires_at <= (extract(epoch FROM clock_timestamp()) * 1000000)::bigint OR owner = '*' AND CHAR_LENGTH(readers) < 100000 AND POSITION(? IN readers) = 0) AND served < ? AND NOT EXISTS (SELECT 1 FROM public.holdfast_lock_waiter a WHERE a.name = l.name AND a.place > l.served AND a.alive_until BETWEEN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AND (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + 8000000 AND a.mode = 'w' AND a.place < ?) FOR UPDATE SKIP LOCKED
+)
+UPDATE public.holdfast_lock SET readers = CONCAT(?::text, now + ?, GREATEST(number + 1, now), ?::text, ';', CASE WHEN owner = '*' AND expires_at > now THEN readers ELSE '' END), number = (GREATEST(number + 1, now)), owner = '*', changed_at = now, holder = ?, expires_at = GREATEST(expires_at, now + ?) FROM mine WHERE name = mine_name
+RETURNING number;
+
+-- Renewal of two to eight that read
+
+WITH mine AS (SELECT name AS mine_name FROM public.holdfast_lock WHERE name IN (?,?,?,?,?,?,?,?) AND owner = '*' AND POSITION(CASE name WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? END IN readers) > 0 AND SUBSTRING(readers FROM POSITION(CASE name WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? END IN readers) + 32 FOR 16) > CONCAT('', (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + 0) FOR UPDATE SKIP LOCKED) UPDATE public.holdfast_lock SET readers = REGEXP_REPLACE(readers, CONCAT(CASE name WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? END, '................'), CONCAT(CASE name WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? END, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + ?)), expires_at = GREATEST(expires_at, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + ? + 1000) FROM mine WHERE name = mine_name;
+
+-- extend() of one that reads
+
+WITH mine AS (
+  SELECT name AS mine_name, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now FROM public.holdfast_lock l
+  WHERE name = ? AND owner = '*' AND POSITION(? IN readers) > 0 AND SUBSTRING(readers FROM POSITION(? IN readers) + 32 FOR 16) > CONCAT('', (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + 0) FOR UPDATE SKIP LOCKED
+)
+UPDATE public.holdfast_lock SET expires_at = GREATEST(expires_at, now + (GREATEST(CAST(SUBSTRING(readers FROM POSITION(? IN readers) + 32 FOR 16) AS DECIMAL(20)) - now, ?))), readers = REGEXP_REPLACE(readers, CONCAT(?::text, '................'), CONCAT(?::text, GREATEST(SUBSTRING(readers FROM POSITION(? IN readers) + 32 FOR 16), CONCAT('', now + ?)))) FROM mine WHERE name = mine_name
+RETURNING CAST(SUBSTRING(readers FROM POSITION(? IN readers) + 32 FOR 16) AS DECIMAL(20)) - now;
+
+-- close() by a reader
+
+WITH mine AS (
+  SELECT name AS mine_name, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now FROM public.holdfast_lock l
+  WHERE name = ? AND owner = '*' AND POSITION(? IN readers) > 0 AND (REGEXP_REPLACE(readers, CONCAT(?::text, '[^;]*;'), '') <> '' OR wanted_until - (extract(epoch FROM clock_timestamp()) * 1000000)::bigint NOT BETWEEN 0 AND 8000000) FOR UPDATE SKIP LOCKED
+)
+UPDATE public.holdfast_lock SET owner = CASE WHEN REGEXP_REPLACE(readers, CONCAT(?::text, '[^;]*;'), '') = '' THEN '' ELSE '*' END, changed_at = now, expires_at = CASE WHEN REGEXP_REPLACE(readers, CONCAT(?::text, '[^;]*;'), '') = '' THEN 1 ELSE expires_at END, readers = REGEXP_REPLACE(readers, CONCAT(?::text, '[^;]*;'), ''), guarded = guarded + 0 * (CASE WHEN readers = '' THEN 1 ELSE 2 + ABS(expires_at - CAST(SUBSTRING(readers FROM 33 FOR 16) AS DECIMAL(20))) END) FROM mine WHERE name = mine_name
+RETURNING CASE WHEN readers = '' THEN 1 ELSE 2 + ABS(expires_at - CAST(SUBSTRING(readers FROM 33 FOR 16) AS DECIMAL(20))) END, set_config('synchronous_commit', 'off', true);
+
+-- The last reader hands the lock over if somebody waits
+
+WITH mine AS (
+  SELECT name AS mine_name, served AS mine_served, ?::bigint AS hold,
+    (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now
+  FROM public.holdfast_lock
+  WHERE name = ? AND owner = '*' AND POSITION(? IN readers) > 0 AND REGEXP_REPLACE(readers, CONCAT(?::text, '[^;]*;'), '') = '' FOR UPDATE SKIP LOCKED
+), ended AS (
+  UPDATE public.holdfast_lock l
+  SET owner = CASE WHEN next_mode = 'r' THEN '*' ELSE COALESCE(next_owner, '') END,
+    readers = CASE WHEN next_mode = 'r'
+      THEN CONCAT(next_owner, now + 5000000, GREATEST(number + 1, now), next_holder, ';')
+      ELSE readers END,
+    holder = COALESCE(next_holder, holder), served = COALESCE(next_place, served),
+    number = CASE WHEN next_place IS NULL THEN number ELSE GREATEST(number + 1, now) END,
+    changed_at = CASE WHEN hold = 0 THEN now ELSE changed_at END,
+    expires_at = CASE WHEN next_place IS NOT NULL THEN now + 5000000
+      WHEN hold = 0 THEN 0 ELSE now + hold END,
+    wanted_until =
+      CASE WHEN hold = 0 AND next_place IS NULL THEN 0 ELSE wanted_until END
+  FROM mine LEFT JOIN LATERAL (
+    SELECT a.place AS next_place, a.owner AS next_owner, a.holder AS next_holder,
+      a.inbox AS next_inbox, a.mode AS next_mode
+    FROM public.holdfast_lock_waiter a
+    WHERE a.name = mine_name AND a.place > mine_served AND hold = 0
+      AND a.alive_until BETWEEN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AND (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + 8000000
+    ORDER BY a.place LIMIT 1 FOR UPDATE NOWAIT
+  ) next ON true
+  WHERE l.name = mine_name
+  RETURNING next_owner, next_inbox, next_mode, next_place, number, expires_at
+)
+SELECT 1,
+  CASE WHEN ? = 1 AND next_inbox IS NOT NULL
+    THEN pg_notify('holdfast_' || next_inbox, CONCAT(next_owner, ' ', number, ' ', expires_at,
+      CASE WHEN next_mode = 'r' THEN ' r' END))::text END,
+  CASE WHEN ? = 1 AND next_mode = 'r' THEN (
+    SELECT COUNT(pg_notify('holdfast_' || a.inbox, a.owner)::text) FROM public.holdfast_lock_waiter a
+    WHERE a.name = ? AND a.place > next_place AND a.mode = 'r' AND a.inbox IS NOT NULL
+      AND a.alive_until BETWEEN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AND (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + 8000000 AND NOT EXISTS (
+        SELECT 1 FROM public.holdfast_lock_waiter b WHERE b.name = ? AND b.mode = 'w'
+          AND b.place BETWEEN next_place AND a.place
+          AND b.alive_until BETWEEN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AND (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + 8000000)) END,
+  CASE WHEN TRUE AND expires_at = 0
+    THEN set_config('synchronous_commit', 'off', true) END
+FROM ended;
+
+-- tryLock() to read what is taken
+
+WITH mine AS (
+  SELECT name AS mine_name, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now FROM public.holdfast_lock l
+  WHERE name = ? AND (expires_at <= (extract(epoch FROM clock_timestamp()) * 1000000)::bigint OR owner = '*' AND CHAR_LENGTH(readers) < 100000 AND POSITION(? IN readers) = 0) AND served < ? AND NOT EXISTS (SELECT 1 FROM public.holdfast_lock_waiter a WHERE a.name = l.name AND a.place > l.served AND a.alive_until BETWEEN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AND (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + 8000000 AND a.mode = 'w' AND a.place < ?) FOR UPDATE SKIP LOCKED
+)
+UPDATE public.holdfast_lock SET readers = CONCAT(?::text, now + ?, GREATEST(number + 1, now), ?::text, ';', CASE WHEN owner = '*' AND expires_at > now THEN readers ELSE '' END), number = (GREATEST(number + 1, now)), owner = '*', changed_at = now, holder = ?, expires_at = GREATEST(expires_at, now + ?) FROM mine WHERE name = mine_name
+RETURNING number;
+
+SELECT l.name, l.owner, l.number, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint - l.changed_at, l.changed_at, l.expires_at - (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, l.wanted_until - (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, l.served, l.holder, COALESCE(CASE WHEN l.owner = '*' THEN l.readers END, ''), COALESCE(w.owner, ''),
+  (SELECT COUNT(*) FROM public.holdfast_lock_waiter a WHERE a.name = l.name AND a.place > l.served AND a.alive_until BETWEEN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AND (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + 8000000 AND (w.place IS NULL OR a.place < w.place)
+    AND (a.mode = 'w' OR COALESCE(w.mode, ?) = 'w')),
+  CASE WHEN w.place > l.served THEN 1 ELSE 0 END
+FROM public.holdfast_lock l LEFT JOIN public.holdfast_lock_waiter w ON w.name = l.name AND w.owner IN (?)
+WHERE l.name IN (?) LIMIT 512;
+
+-- lock() to read what is taken: joins the line
+
+WITH mine AS (
+  SELECT name AS mine_name, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now FROM public.holdfast_lock l
+  WHERE name = ? AND (expires_at <= (extract(epoch FROM clock_timestamp()) * 1000000)::bigint OR owner = '*' AND CHAR_LENGTH(readers) < 100000 AND POSITION(? IN readers) = 0) AND served < ? AND NOT EXISTS (SELECT 1 FROM public.holdfast_lock_waiter a WHERE a.name = l.name AND a.place > l.served AND a.alive_until BETWEEN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AND (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + 8000000 AND a.mode = 'w' AND a.place < ?) FOR UPDATE SKIP LOCKED
+)
+UPDATE public.holdfast_lock SET readers = CONCAT(?::text, now + ?, GREATEST(number + 1, now), ?::text, ';', CASE WHEN owner = '*' AND expires_at > now THEN readers ELSE '' END), number = (GREATEST(number + 1, now)), owner = '*', changed_at = now, holder = ?, expires_at = GREATEST(expires_at, now + ?) FROM mine WHERE name = mine_name
+RETURNING number;
+
+SELECT l.name, l.owner, l.number, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint - l.changed_at, l.changed_at, l.expires_at - (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, l.wanted_until - (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, l.served, l.holder, COALESCE(CASE WHEN l.owner = '*' THEN l.readers END, ''), COALESCE(w.owner, ''),
+  (SELECT COUNT(*) FROM public.holdfast_lock_waiter a WHERE a.name = l.name AND a.place > l.served AND a.alive_until BETWEEN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AND (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + 8000000 AND (w.place IS NULL OR a.place < w.place)
+    AND (a.mode = 'w' OR COALESCE(w.mode, ?) = 'w')),
+  CASE WHEN w.place > l.served THEN 1 ELSE 0 END
+FROM public.holdfast_lock l LEFT JOIN public.holdfast_lock_waiter w ON w.name = l.name AND w.owner IN (?)
+WHERE l.name IN (?) LIMIT 512;
+
+WITH mine AS (
+  SELECT name AS mine_name FROM public.holdfast_lock
+  WHERE name = ? AND expires_at > (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AND wanted_until - (extract(epoch FROM clock_timestamp()) * 1000000)::bigint NOT BETWEEN 2000000 AND 8000000 FOR UPDATE SKIP LOCKED
+), announced AS (
+  UPDATE public.holdfast_lock SET wanted_until = (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + 4000000 FROM mine WHERE name = mine_name
+)
+INSERT INTO public.holdfast_lock_waiter (name, owner, alive_until, holder, mode, inbox)
+VALUES (?, ?, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + 4000000, ?, ?, NULLIF(?, ''))
+RETURNING place;
+
+-- A list without those whose time is over
+
+SELECT l.name, l.owner, l.number, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint - l.changed_at, l.changed_at, l.expires_at - (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, l.wanted_until - (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, l.served, l.holder, COALESCE(CASE WHEN l.owner = '*' THEN l.readers END, '') FROM public.holdfast_lock l WHERE l.name IN (?) LIMIT 512;
+
+WITH mine AS (
+  SELECT name AS mine_name, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now FROM public.holdfast_lock l
+  WHERE name = ? AND owner = '*' AND readers = ? FOR UPDATE SKIP LOCKED
+)
+UPDATE public.holdfast_lock SET owner = ?, expires_at = (?), readers = ? FROM mine WHERE name = mine_name
+RETURNING expires_at;
 
 -- The line after its places were set back
 

@@ -1,0 +1,75 @@
+package io.holdfast.lock.jdbc;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.holdfast.lock.spi.Acquisition;
+import io.holdfast.lock.spi.Claim;
+import io.holdfast.lock.spi.Grant;
+import io.holdfast.lock.spi.Ticket;
+import io.holdfast.lock.testsupport.Await;
+import java.util.Optional;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
+
+/** A waiter, as the engine has it: when it is woken, it looks what it was handed, or polls. */
+final class Waiting {
+  final Ticket ticket;
+  private final Semaphore wakeUps;
+
+  private Waiting(Ticket ticket, Semaphore wakeUps) {
+    this.ticket = ticket;
+    this.wakeUps = wakeUps;
+  }
+
+  static Waiting join(JdbcStore store, Claim claim) throws Exception {
+    Semaphore wakeUps = new Semaphore(0);
+    Acquisition acquisition = store.acquireOrQueue(claim, wakeUps::release);
+    assertThat(acquisition).isInstanceOf(Acquisition.Queued.class);
+    return new Waiting(((Acquisition.Queued) acquisition).ticket(), wakeUps);
+  }
+
+  /** Gets the lock, and waits for it if it must. */
+  static Grant acquire(JdbcStore store, Claim claim) throws Exception {
+    Semaphore wakeUps = new Semaphore(0);
+    Acquisition acquisition = store.acquireOrQueue(claim, wakeUps::release);
+    return acquisition instanceof Acquisition.Queued queued
+        ? new Waiting(queued.ticket(), wakeUps).awaitEntry()
+        : ((Acquisition.Granted) acquisition).grant();
+  }
+
+  Grant awaitGrant() throws Exception {
+    Ticket.Status status = awaitEnd();
+    assertThat(status).isInstanceOf(Ticket.Granted.class);
+    return ((Ticket.Granted) status).grant();
+  }
+
+  /** Waits until it is woken and has the lock, without a request if it was handed over. */
+  Grant awaitEntry() throws Exception {
+    while (true) {
+      awaitWakeUp();
+      Optional<Grant> handedOver = ticket.handedOver();
+      if (handedOver.isPresent()) {
+        return handedOver.get();
+      }
+      if (ticket.poll() instanceof Ticket.Granted granted) {
+        return granted.grant();
+      }
+    }
+  }
+
+  Ticket.Status awaitEnd() throws Exception {
+    while (true) {
+      awaitWakeUp();
+      Ticket.Status status = ticket.poll();
+      if (!(status instanceof Ticket.Waiting)) {
+        return status;
+      }
+    }
+  }
+
+  private void awaitWakeUp() throws InterruptedException {
+    assertThat(wakeUps.tryAcquire(Await.PATIENCE.toSeconds(), TimeUnit.SECONDS))
+        .as("it is woken")
+        .isTrue();
+  }
+}
