@@ -279,7 +279,7 @@ final class Grants {
       long left = dialect.leaveReaders(c, claim);
       if (left == Protocol.NONE) {
         return Sessions.next(
-            c, deadline, same -> dialect.handOverByReader(same, claim, passesOver));
+            c, deadline, same -> dialect.handOver(same, claim, Protocol.NONE, 0, passesOver));
       }
       if (left > Protocol.SHARED_MICROS) {
         tidy(c, deadline, claim.key());

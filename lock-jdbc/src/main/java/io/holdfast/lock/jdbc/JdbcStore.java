@@ -275,24 +275,49 @@ final class JdbcStore implements ReadWriteStore {
     return number == Protocol.NONE ? Protocol.UNSURE : number;
   }
 
-  /**
-   * Does {@link #acquire} for a reader: one statement if that gets the lock, else one more, which
-   * tells why not.
-   */
+  /** Does {@link #acquire} for a reader. */
   private long acquireToRead(Connection connection, StoredClaim stored) throws SQLException {
-    long number = dialect.take(connection, stored, Protocol.NO_PLACE);
-    if (number != Protocol.NONE) {
-      return number;
+    Entry entry = enter(connection, stored, Protocol.NO_PLACE);
+    if (entry.number() != Protocol.NONE) {
+      return entry.number();
     }
-    List<Standing> seen = Sessions.next(
-        connection, database.deadline(), same -> dialect.readStandings(same, List.of(stored)));
-    if (!seen.isEmpty()) {
-      return seen.get(0).admits(stored) ? Protocol.UNSURE : Protocol.TAKEN;
+    if (entry.seen() != null) {
+      return entry.seen().admits(stored) ? Protocol.UNSURE : Protocol.TAKEN;
     }
     return Sessions.next(connection, database.deadline(), same -> {
       dialect.createRow(same, stored.key());
       return Protocol.UNSURE;
     });
+  }
+
+  /**
+   * What a reader got.
+   *
+   * @param number the grant's number, or {@link Protocol#NONE}
+   * @param seen why not; null if the lock has no row
+   */
+  private record Entry(long number, @Nullable Standing seen) {}
+
+  /**
+   * Lets a reader in: one statement if that gets the lock, else one more, which tells why not. If
+   * only another reader was in its way, who had the row locked, one more waits for that.
+   */
+  private Entry enter(Connection connection, StoredClaim stored, long place) throws SQLException {
+    long number = dialect.take(connection, stored, place);
+    if (number != Protocol.NONE) {
+      return new Entry(number, null);
+    }
+    List<Standing> seen = Sessions.next(
+        connection, database.deadline(), same -> dialect.readStandings(same, List.of(stored)));
+    if (seen.isEmpty()) {
+      return new Entry(Protocol.NONE, null);
+    }
+    Row row = seen.get(0).row();
+    if (row.isShared() && seen.get(0).admits(stored) && row.grant(stored).isEmpty()) {
+      number = Sessions.next(
+          connection, database.deadline(), same -> dialect.takeBesideReaders(same, stored, place));
+    }
+    return new Entry(number, seen.get(0));
   }
 
   /**
@@ -306,41 +331,41 @@ final class JdbcStore implements ReadWriteStore {
     if (reopens) {
       database.onPool(deadline, c -> dialect.reopenLine(c, stored.key(), place));
     }
+    if (stored.shared()) {
+      return acceptOrEnter(deadline, claim, stored, place);
+    }
     long number = database.untilAnswered(
         deadline, () -> database.onPool(deadline, c -> dialect.take(c, stored, place)));
-    Optional<JdbcGrant> grant = number == Protocol.NONE
+    return number == Protocol.NONE
         ? Optional.empty()
         : Optional.of(granted(claim, stored, number, claim.ttl(), true));
-    return stored.shared() ? enter(deadline, claim, stored, grant) : grant;
   }
 
   /**
-   * Completes a reader's entry from the line. If it took nothing, it may have been handed the lock,
-   * or have got it by an earlier try. Deletes its place: it can have entered out of turn, and the
-   * lock must not be handed over to that place when it has left.
+   * Lets in a reader from the line, unless it was handed the lock, or got it by an earlier try.
+   * Deletes its place: it can have entered out of turn, and the lock must not be handed over to
+   * that place when it has left.
    */
-  private Optional<JdbcGrant> enter(
-      Deadline deadline, Claim claim, StoredClaim stored, Optional<JdbcGrant> taken)
-      throws StoreException {
-    Optional<JdbcGrant> entered = taken.isPresent()
-        ? taken
-        : shown(deadline, stored)
+  private Optional<JdbcGrant> acceptOrEnter(
+      Deadline deadline, Claim claim, StoredClaim stored, long place) throws StoreException {
+    Entry entry = database.untilAnswered(
+        deadline, () -> database.onPool(deadline, c -> enter(c, stored, place)));
+    Optional<JdbcGrant> grant = entry.number() != Protocol.NONE
+        ? Optional.of(granted(claim, stored, entry.number(), claim.ttl(), true))
+        : Optional.ofNullable(entry.seen())
+            .map(Standing::row)
+            .filter(row -> row.isOwnedBy(stored))
+            .flatMap(row -> row.grant(stored))
             .map(shown -> granted(
                 claim,
                 shown.isAlone() ? stored.alone() : stored,
                 shown.number(),
                 Keys.duration(shown.remainingMicros()),
                 true));
-    if (entered.isPresent()) {
+    if (grant.isPresent()) {
       int unused = database.onPool(deadline, c -> dialect.leave(c, List.of(stored)));
     }
-    return entered;
-  }
-
-  private Optional<Row.Shown> shown(Deadline deadline, StoredClaim stored) throws StoreException {
-    return readRow(deadline, stored.key())
-        .filter(row -> row.isOwnedBy(stored))
-        .flatMap(row -> row.grant(stored));
+    return grant;
   }
 
   /** @param fromLine whether the waiter got it through the line */

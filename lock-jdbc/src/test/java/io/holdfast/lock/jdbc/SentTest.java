@@ -144,7 +144,7 @@ class SentTest {
     StoredClaim reading = Keys.stored(first.claim());
     sent.by(
         "The last reader hands the lock over if somebody waits",
-        () -> sent.on(store, (c, dialect) -> dialect.handOverByReader(c, reading, false)));
+        () -> sent.on(store, (c, dialect) -> dialect.handOver(c, reading, 0, 0, false)));
     Grant write = store.tryAcquire(claim(key)).orElseThrow();
     sent.by("tryLock() to read what is taken", () -> store.tryAcquire(Stores.readClaim(key)));
     Claim queuing = Stores.readClaim(key);

@@ -188,7 +188,8 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
 
   /**
    * Hands the lock to the first in line, or frees it if the line is empty, if nobody has taken or
-   * freed it since this grant, even if the grant's time is over; leaves a locked row alone.
+   * freed it since this grant, even if the grant's time is over; leaves a locked row alone. For a
+   * reader: if nobody else shares the lock, whatever the number.
    *
    * @param holdMicros the time for which it stays taken, in microseconds; unless it is zero, the
    *     lock is not handed over now
@@ -199,10 +200,12 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
   public final boolean handOver(
       Connection connection, StoredClaim claim, long number, long holdMicros, boolean passesOver)
       throws SQLException {
-    return end(
-        connection,
-        sql(passesOver ? LockStatement.HAND_OVER_TO_UNLOCKED : LockStatement.HAND_OVER),
-        claim.grant(number, holdMicros));
+    LockStatement first =
+        claim.shared() ? LockStatement.HAND_OVER_BY_READER : LockStatement.HAND_OVER;
+    LockStatement unlocked = claim.shared()
+        ? LockStatement.HAND_OVER_BY_READER_TO_UNLOCKED
+        : LockStatement.HAND_OVER_TO_UNLOCKED;
+    return end(connection, sql(passesOver ? unlocked : first), claim.grant(number, holdMicros));
   }
 
   /**
@@ -260,6 +263,12 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
     return runForReport(connection, sql(take), ofClaim(claim, place));
   }
 
+  /** Does {@link #take} beside readers that were just seen; waits for a row that one has locked. */
+  public final long takeBesideReaders(Connection connection, StoredClaim claim, long place)
+      throws SQLException {
+    return runForReport(connection, sql(LockStatement.TAKE_BESIDE_READERS), ofClaim(claim, place));
+  }
+
   private Map<String, ?> ofClaim(StoredClaim claim, long place) {
     return Map.of(
         "key", claim.key(),
@@ -306,25 +315,15 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
   }
 
   /**
-   * Ends a reader's grant, and frees the lock if it was the last and nobody can be in its line,
-   * even if the grant's time is over; leaves a locked row alone.
+   * Ends a reader's grant, even if its time is over, and frees the lock if it was the last and
+   * nobody can be in its line. May wait for a locked row, but not for a guard: writers have those.
    *
-   * @return {@link Protocol#NONE} if it did nothing: then call {@link #handOverByReader}. A number
-   *     above {@link Protocol#SHARED_MICROS} if the lock may be taken for longer than its readers
-   *     have it: then {@link #tidy} it
+   * @return {@link Protocol#NONE} if it did nothing: call {@link #handOver}. Above
+   *     {@link Protocol#SHARED_MICROS} if the lock may end later than its readers: {@link #tidy} it
    */
   public final long leaveReaders(Connection connection, StoredClaim claim) throws SQLException {
     return runForReport(
         connection, sql(LockStatement.LEAVE_READERS), claim.grant(Protocol.NONE, 0));
-  }
-
-  /** Does {@link #handOver} for the only one of those who share the lock. */
-  public final boolean handOverByReader(
-      Connection connection, StoredClaim claim, boolean passesOver) throws SQLException {
-    LockStatement handOver = passesOver
-        ? LockStatement.HAND_OVER_BY_READER_TO_UNLOCKED
-        : LockStatement.HAND_OVER_BY_READER;
-    return end(connection, sql(handOver), claim.grant(Protocol.NONE, 0));
   }
 
   /**

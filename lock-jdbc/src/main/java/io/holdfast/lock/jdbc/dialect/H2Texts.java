@@ -16,6 +16,10 @@ final class H2Texts extends Texts {
         "SELECT {reported} FROM FINAL TABLE (UPDATE {table} l SET {set} WHERE "
             + unlocked("{condition}")
             + ")";
+      case UPDATE_ONE_WAITING -> """
+          SELECT {reported} FROM FINAL TABLE (
+            UPDATE {table} l SET {set} WHERE name = :key AND {condition})
+          """;
       case REPORT -> "";
       case INSERT -> """
           SELECT number FROM FINAL TABLE (

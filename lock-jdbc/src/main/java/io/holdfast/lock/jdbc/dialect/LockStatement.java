@@ -51,22 +51,14 @@ enum LockStatement {
    * The newest entry is the first. MySQL makes assignments from left to right, so a column that
    * others read comes after them.
    */
-  TAKE_TO_READ(texts -> texts.updateOne(
-      Template.UPDATE_ONE,
-      "(expires_at <= {now} OR owner = '*' AND CHAR_LENGTH(readers) < {list max}"
-          + " AND POSITION(:owner IN readers) = 0) AND served < :place"
-          + " AND NOT EXISTS (SELECT 1 {line} AND a.mode = 'w' AND a.place < :place)",
-      "readers = CONCAT({owner}, {now} + :ttl, GREATEST(number + 1, {now}), {holder}, ';',"
-          + " CASE WHEN owner = '*' AND expires_at > {now} THEN readers ELSE '' END),"
-          + " number = {report}(GREATEST(number + 1, {now})), owner = '*', changed_at = {now},"
-          + " holder = :holder, expires_at = GREATEST(expires_at, {now} + :ttl)",
-      "number")),
+  TAKE_TO_READ(texts -> takeToRead(texts, Template.UPDATE_ONE)),
+  TAKE_BESIDE_READERS(texts -> takeToRead(texts, Template.UPDATE_ONE_WAITING)),
   /**
    * Reports 1 if the lock is free; else how much later it ends than the newest entry that is left,
    * and 2. MySQL reports a value that it assigns, after all other assignments.
    */
   LEAVE_READERS(texts -> texts.updateOne(
-      Template.UPDATE_ONE,
+      Template.UPDATE_ONE_WAITING,
       "{inside} AND ({rest} <> '' OR {unwanted})",
       "owner = CASE WHEN {rest} = '' THEN '' ELSE '*' END, changed_at = {now},"
           + " expires_at = CASE WHEN {rest} = '' THEN 1 ELSE expires_at END,"
@@ -191,6 +183,19 @@ enum LockStatement {
                 + " expires_at = {now} + :ttl, holder = :holder",
             "number")
         .replace("{wanted}", wanted);
+  }
+
+  private static String takeToRead(Texts texts, Template template) {
+    return texts.updateOne(
+        template,
+        "(expires_at <= {now} OR owner = '*' AND CHAR_LENGTH(readers) < {list max}"
+            + " AND POSITION(:owner IN readers) = 0) AND served < :place"
+            + " AND NOT EXISTS (SELECT 1 {line} AND a.mode = 'w' AND a.place < :place)",
+        "readers = CONCAT({owner}, {now} + :ttl, GREATEST(number + 1, {now}), {holder}, ';',"
+            + " CASE WHEN owner = '*' AND expires_at > {now} THEN readers ELSE '' END),"
+            + " number = {report}(GREATEST(number + 1, {now})), owner = '*', changed_at = {now},"
+            + " holder = :holder, expires_at = GREATEST(expires_at, {now} + :ttl)",
+        "number");
   }
 
   private static String updateUnlocked(Texts texts, String where, String set) {

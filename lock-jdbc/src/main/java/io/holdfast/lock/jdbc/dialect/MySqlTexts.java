@@ -38,6 +38,7 @@ sealed class MySqlTexts extends Texts permits MariaDbTexts {
             SELECT name FROM {table} l WHERE name = :key AND {condition}
             FOR UPDATE SKIP LOCKED) mine)
           """;
+      case UPDATE_ONE_WAITING -> "UPDATE {table} l SET {set} WHERE name = :key AND {condition}";
       case REPORT -> "LAST_INSERT_ID";
       // Fails at once if the row is locked: MySql.acquire then reports UNSURE.
       case ACQUIRE -> """

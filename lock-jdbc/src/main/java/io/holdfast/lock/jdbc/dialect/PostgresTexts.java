@@ -32,6 +32,7 @@ final class PostgresTexts extends Texts {
           UPDATE {table} SET {set} FROM mine WHERE name = mine_name
           RETURNING {reported}
           """;
+      case UPDATE_ONE_WAITING -> template(Template.UPDATE_ONE).replace(" SKIP LOCKED", "");
       case REPORT -> "";
       case ACQUIRE -> """
           WITH taken AS ({update})

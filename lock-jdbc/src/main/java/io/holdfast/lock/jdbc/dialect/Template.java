@@ -28,6 +28,9 @@ enum Template {
    */
   UPDATE_ONE,
 
+  /** Does {@link #UPDATE_ONE}, but may wait for a locked row. */
+  UPDATE_ONE_WAITING,
+
   /** The function whose argument an update reports; empty if {@link #UPDATE_ONE} reports itself. */
   REPORT,
 

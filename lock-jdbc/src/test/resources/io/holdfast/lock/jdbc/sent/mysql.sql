@@ -258,9 +258,7 @@ UPDATE `holdfast`.holdfast_lock SET expires_at = GREATEST(expires_at, TIMESTAMPD
 
 -- close() by a reader
 
-UPDATE `holdfast`.holdfast_lock SET owner = CASE WHEN REGEXP_REPLACE(readers, CONCAT(?, '[^;]*;'), '') = '' THEN '' ELSE '*' END, changed_at = TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), expires_at = CASE WHEN REGEXP_REPLACE(readers, CONCAT(?, '[^;]*;'), '') = '' THEN 1 ELSE expires_at END, readers = REGEXP_REPLACE(readers, CONCAT(?, '[^;]*;'), ''), guarded = guarded + 0 * LAST_INSERT_ID(CASE WHEN readers = '' THEN 1 ELSE 2 + ABS(expires_at - CAST(SUBSTRING(readers FROM 33 FOR 16) AS DECIMAL(20))) END) WHERE name = (SELECT name FROM (
-  SELECT name FROM `holdfast`.holdfast_lock l WHERE name = ? AND owner = '*' AND POSITION(? IN readers) > 0 AND (REGEXP_REPLACE(readers, CONCAT(?, '[^;]*;'), '') <> '' OR wanted_until - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) NOT BETWEEN 0 AND 8000000)
-  FOR UPDATE SKIP LOCKED) mine);
+UPDATE `holdfast`.holdfast_lock l SET owner = CASE WHEN REGEXP_REPLACE(readers, CONCAT(?, '[^;]*;'), '') = '' THEN '' ELSE '*' END, changed_at = TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), expires_at = CASE WHEN REGEXP_REPLACE(readers, CONCAT(?, '[^;]*;'), '') = '' THEN 1 ELSE expires_at END, readers = REGEXP_REPLACE(readers, CONCAT(?, '[^;]*;'), ''), guarded = guarded + 0 * LAST_INSERT_ID(CASE WHEN readers = '' THEN 1 ELSE 2 + ABS(expires_at - CAST(SUBSTRING(readers FROM 33 FOR 16) AS DECIMAL(20))) END) WHERE name = ? AND owner = '*' AND POSITION(? IN readers) > 0 AND (REGEXP_REPLACE(readers, CONCAT(?, '[^;]*;'), '') <> '' OR wanted_until - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) NOT BETWEEN 0 AND 8000000);
 
 -- The last reader hands the lock over if somebody waits
 
