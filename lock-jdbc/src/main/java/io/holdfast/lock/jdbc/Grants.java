@@ -5,6 +5,7 @@ import io.holdfast.lock.jdbc.connection.Deadlines;
 import io.holdfast.lock.jdbc.connection.Sessions;
 import io.holdfast.lock.jdbc.dialect.Dialect;
 import io.holdfast.lock.jdbc.dialect.Protocol;
+import io.holdfast.lock.jdbc.dialect.ReaderStatements;
 import io.holdfast.lock.jdbc.dialect.Row;
 import io.holdfast.lock.jdbc.dialect.StoredClaim;
 import io.holdfast.lock.spi.Deadline;
@@ -23,13 +24,16 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Renews, extends and ends grants. A row that a guarded transaction has locked is tried again. But
- * for the release of a lease that nobody guarded here, no statement waits for it at the database,
- * since a waiting statement could outlive its client.
+ * for the release of a lease that nobody guarded here, and for readers, no statement waits for it
+ * at the database, since a waiting statement could outlive its client.
  *
  * <p>Up to {@value Protocol#BATCH_MAX} grants are renewed with one statement. If it extended fewer,
  * a second one reads which of them still stand.
@@ -37,6 +41,8 @@ import java.util.stream.Collectors;
  * <p>Threads: safe for use by any number of threads.
  */
 final class Grants {
+  private static final Logger log = LoggerFactory.getLogger(Grants.class);
+
   /**
    * The number of tries to renew a grant whose row is locked; a client that tries to take a lock
    * locks its row for a moment.
@@ -57,10 +63,12 @@ final class Grants {
 
   private final Database database;
   private final Dialect dialect;
+  private final ReaderStatements readers;
 
   Grants(Database database) {
     this.database = database;
     dialect = database.dialect();
+    readers = new ReaderStatements(dialect);
   }
 
   /** Renews grants; returns one result for each, in order. */
@@ -116,6 +124,10 @@ final class Grants {
       Deadline deadline)
       throws StoreException {
     List<JdbcGrant> open = renewOnce(batch, results, patience, deadline);
+    if (batch.get(0).stored().shared()) {
+      renewEach(open, results);
+      return;
+    }
     for (int tries = 1; !open.isEmpty(); tries++) {
       if (tries == LOCKED_TRIES || !Deadlines.pause(deadline, tries)) {
         StoreException locked = locked();
@@ -123,6 +135,20 @@ final class Grants {
         return;
       }
       open = renewOnce(open, results, patience, deadline);
+    }
+  }
+
+  /** Renews readers whose rows were locked; each can wait for its own. */
+  private void renewEach(List<JdbcGrant> readers, IdentityHashMap<Grant, Renewal> results) {
+    for (JdbcGrant reader : readers) {
+      Duration ttl = reader.claim().ttl();
+      try {
+        results.put(
+            reader,
+            extend(reader, ttl).isPresent() ? new Renewal.Renewed(ttl) : new Renewal.Lost());
+      } catch (StoreException e) {
+        results.put(reader, new Renewal.Unknown(e));
+      }
     }
   }
 
@@ -186,8 +212,13 @@ final class Grants {
     Deadline deadline = database.deadline();
     long ttlMicros = Keys.microsUp(ttl);
     for (int tries = 1; ; tries++) {
+      // Those who enter and leave can have the row locked all the time; so a reader waits, once.
+      boolean waits = tries == 2 && grant.stored().shared();
       long leftMicros = database.onPoolOrOwnConnection(
-          deadline, c -> dialect.extend(c, grant.stored(), grant.number(), ttlMicros));
+          deadline,
+          c -> waits
+              ? readers.extend(c, grant.stored(), ttlMicros)
+              : dialect.extend(c, grant.stored(), grant.number(), ttlMicros));
       if (leftMicros == Protocol.NONE) {
         Optional<Row.Shown> held = database
             .onPoolOrOwnConnection(
@@ -275,32 +306,39 @@ final class Grants {
 
   /** Ends a reader's grant, even if its time is over; returns whether the row showed it. */
   private boolean endReader(Deadline deadline, StoredClaim claim) throws StoreException {
-    return end(deadline, claim.key(), row -> row.grant(claim).isPresent(), (c, passesOver) -> {
-      long left = dialect.leaveReaders(c, claim);
-      if (left == Protocol.NONE) {
-        return Sessions.next(
-            c, deadline, same -> dialect.handOver(same, claim, Protocol.NONE, 0, passesOver));
-      }
-      if (left > Protocol.SHARED_MICROS) {
-        tidy(c, deadline, claim.key());
-      }
-      return true;
-    });
+    AtomicInteger sent = new AtomicInteger();
+    AtomicLong left = new AtomicLong();
+    boolean ended =
+        end(deadline, claim.key(), row -> row.grant(claim).isPresent(), (c, passesOver) -> {
+          // Waits once: a statement that waits can stay at the server for long.
+          left.set(readers.leave(c, claim, sent.getAndIncrement() == 0));
+          return left.get() != Protocol.NONE
+              || Sessions.next(
+                  c, deadline, same -> dialect.handOver(same, claim, Protocol.NONE, 0, passesOver));
+        });
+    if (ended && left.get() > Protocol.SHARED_MICROS) {
+      tidySafely(deadline, claim.key());
+    }
+    return ended;
   }
 
   /**
-   * Does {@link Dialect#tidy}. If somebody has changed the list meanwhile, or has the row locked,
-   * tries again for a moment; then whoever waits for the lock does it, or the next one that leaves.
+   * Does {@link ReaderStatements#tidy}. If somebody has changed the list meanwhile, or has the row
+   * locked, tries again for a moment. If it can't be done, whoever waits for the lock does it, or
+   * the next one that leaves; the grant has ended all the same.
    */
-  private void tidy(Connection connection, Deadline deadline, String key) throws SQLException {
-    for (int tries = 0; tries < LOCKED_TRIES; tries++) {
-      Optional<Row> row =
-          Sessions.next(connection, deadline, c -> dialect.readRow(c, key)).filter(Row::isUntidy);
-      if (row.isEmpty()
-          || Sessions.next(connection, deadline, c -> dialect.tidy(c, row.get()))
-          || !Deadlines.pause(deadline, tries)) {
-        return;
+  private void tidySafely(Deadline deadline, String key) {
+    try {
+      for (int tries = 0; tries < LOCKED_TRIES; tries++) {
+        Optional<Row> row = readRow(deadline, key).filter(Row::isUntidy);
+        if (row.isEmpty()
+            || database.onPoolOrOwnConnection(deadline, c -> readers.tidy(c, row.get()))
+            || !Deadlines.pause(deadline, tries)) {
+          return;
+        }
       }
+    } catch (StoreException e) {
+      log.debug("The list of those who read could not be tidied", e);
     }
   }
 

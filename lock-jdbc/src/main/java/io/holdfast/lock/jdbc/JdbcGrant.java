@@ -46,6 +46,25 @@ record JdbcGrant(
    */
   private static final long LIKELY_AWAITED_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
 
+  /** Returns a grant of which this client learns now. */
+  static JdbcGrant of(
+      Database database,
+      Claim claim,
+      StoredClaim stored,
+      long number,
+      Duration validFor,
+      boolean fromLine) {
+    return new JdbcGrant(
+        claim,
+        stored,
+        number,
+        validFor,
+        fromLine,
+        System.nanoTime(),
+        new AtomicBoolean(),
+        database);
+  }
+
   /**
    * Whether somebody may well be waiting: it came through the line, or was held for long, as it
    * always is on a slow network.

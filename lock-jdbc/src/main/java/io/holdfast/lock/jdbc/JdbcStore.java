@@ -36,7 +36,6 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.atomic.AtomicBoolean;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 
@@ -46,7 +45,8 @@ import org.jspecify.annotations.Nullable;
  * lock over to the first waiter.
  *
  * <p>Each statement is a transaction of its own. None is sent that would wait for a guarded
- * transaction: a grant that had a guard is released by a hand-over, which passes over locked rows.
+ * transaction: a grant that had a guard is released by a hand-over, which passes over locked rows,
+ * and what waits is about readers, who have no guards.
  */
 final class JdbcStore implements ReadWriteStore {
   /** The most retries of an acquire to see a row that is there. */
@@ -59,6 +59,7 @@ final class JdbcStore implements ReadWriteStore {
   private final Dialect dialect;
   final TimeSource time;
   private final Grants grants;
+  private final ReaderEntries readers;
   final Poller poller;
 
   /**
@@ -86,6 +87,7 @@ final class JdbcStore implements ReadWriteStore {
     dialect = database.dialect();
     time = storeSettings.time();
     grants = new Grants(database);
+    readers = new ReaderEntries(database);
     String threads = "holdfast-" + storeSettings.clientName();
     poller = new Poller(database, time, threads + "-poller", listener(settings, threads));
   }
@@ -199,7 +201,7 @@ final class JdbcStore implements ReadWriteStore {
   public Optional<Grant> tryAcquire(Claim claim) throws StoreException {
     Deadline deadline = database.deadline();
     StoredClaim stored = Keys.stored(claim);
-    long answer = database.onPool(deadline, c -> acquire(c, stored, dialect::acquire));
+    long answer = database.onPool(deadline, c -> acquire(c, stored, dialect::acquire, deadline));
     for (int tries = 1; answer == Protocol.UNSURE; tries++) {
       List<Standing> seen =
           database.onPool(deadline, c -> dialect.readStandings(c, List.of(stored)));
@@ -212,7 +214,7 @@ final class JdbcStore implements ReadWriteStore {
                   .formatted(dialect.database()),
               null);
         }
-        answer = database.onPool(deadline, c -> acquire(c, stored, dialect::acquire));
+        answer = database.onPool(deadline, c -> acquire(c, stored, dialect::acquire, deadline));
         continue;
       }
       if (!seen.get(0).admits(stored)) {
@@ -225,7 +227,7 @@ final class JdbcStore implements ReadWriteStore {
       answer = number == Protocol.NONE ? Protocol.UNSURE : number;
     }
     return Protocol.isGrant(answer)
-        ? Optional.of(granted(claim, stored, answer, claim.ttl(), false))
+        ? Optional.of(JdbcGrant.of(database, claim, stored, answer, claim.ttl(), false))
         : Optional.empty();
   }
 
@@ -235,9 +237,10 @@ final class JdbcStore implements ReadWriteStore {
     Deadline deadline = database.deadline();
     StoredClaim stored = Keys.stored(claim);
     Acquisition acquisition = database.onPool(deadline, c -> {
-      long answer = acquire(c, stored, dialect::acquireOrAnnounce);
+      long answer = acquire(c, stored, dialect::acquireOrAnnounce, deadline);
       if (Protocol.isGrant(answer)) {
-        return new Acquisition.Granted(granted(claim, stored, answer, claim.ttl(), false));
+        return new Acquisition.Granted(
+            JdbcGrant.of(database, claim, stored, answer, claim.ttl(), false));
       }
       // If the lock is free all the same, the first poll finds that.
       long place = Sessions.next(c, deadline, same -> dialect.join(same, stored));
@@ -261,10 +264,11 @@ final class JdbcStore implements ReadWriteStore {
    * insert, once in a name's life, has a store timeout of its own: with the check of the pool it is
    * the third wait for the server, and a database that is slow would fail each new name.
    */
-  private long acquire(Connection connection, StoredClaim stored, Acquire acquire)
+  private long acquire(
+      Connection connection, StoredClaim stored, Acquire acquire, Deadline deadline)
       throws SQLException {
     if (stored.shared()) {
-      return acquireToRead(connection, stored);
+      return readers.acquire(connection, stored, deadline);
     }
     long answer = acquire.on(connection, stored);
     if (answer != Protocol.NONE) {
@@ -273,51 +277,6 @@ final class JdbcStore implements ReadWriteStore {
     long number =
         Sessions.next(connection, database.deadline(), same -> dialect.insert(same, stored));
     return number == Protocol.NONE ? Protocol.UNSURE : number;
-  }
-
-  /** Does {@link #acquire} for a reader. */
-  private long acquireToRead(Connection connection, StoredClaim stored) throws SQLException {
-    Entry entry = enter(connection, stored, Protocol.NO_PLACE);
-    if (entry.number() != Protocol.NONE) {
-      return entry.number();
-    }
-    if (entry.seen() != null) {
-      return entry.seen().admits(stored) ? Protocol.UNSURE : Protocol.TAKEN;
-    }
-    return Sessions.next(connection, database.deadline(), same -> {
-      dialect.createRow(same, stored.key());
-      return Protocol.UNSURE;
-    });
-  }
-
-  /**
-   * What a reader got.
-   *
-   * @param number the grant's number, or {@link Protocol#NONE}
-   * @param seen why not; null if the lock has no row
-   */
-  private record Entry(long number, @Nullable Standing seen) {}
-
-  /**
-   * Lets a reader in: one statement if that gets the lock, else one more, which tells why not. If
-   * only another reader was in its way, who had the row locked, one more waits for that.
-   */
-  private Entry enter(Connection connection, StoredClaim stored, long place) throws SQLException {
-    long number = dialect.take(connection, stored, place);
-    if (number != Protocol.NONE) {
-      return new Entry(number, null);
-    }
-    List<Standing> seen = Sessions.next(
-        connection, database.deadline(), same -> dialect.readStandings(same, List.of(stored)));
-    if (seen.isEmpty()) {
-      return new Entry(Protocol.NONE, null);
-    }
-    Row row = seen.get(0).row();
-    if (row.isShared() && seen.get(0).admits(stored) && row.grant(stored).isEmpty()) {
-      number = Sessions.next(
-          connection, database.deadline(), same -> dialect.takeBesideReaders(same, stored, place));
-    }
-    return new Entry(number, seen.get(0));
   }
 
   /**
@@ -332,54 +291,13 @@ final class JdbcStore implements ReadWriteStore {
       database.onPool(deadline, c -> dialect.reopenLine(c, stored.key(), place));
     }
     if (stored.shared()) {
-      return acceptOrEnter(deadline, claim, stored, place);
+      return readers.acceptOrEnter(deadline, claim, stored, place);
     }
     long number = database.untilAnswered(
         deadline, () -> database.onPool(deadline, c -> dialect.take(c, stored, place)));
     return number == Protocol.NONE
         ? Optional.empty()
-        : Optional.of(granted(claim, stored, number, claim.ttl(), true));
-  }
-
-  /**
-   * Lets in a reader from the line, unless it was handed the lock, or got it by an earlier try.
-   * Deletes its place: it can have entered out of turn, and the lock must not be handed over to
-   * that place when it has left.
-   */
-  private Optional<JdbcGrant> acceptOrEnter(
-      Deadline deadline, Claim claim, StoredClaim stored, long place) throws StoreException {
-    Entry entry = database.untilAnswered(
-        deadline, () -> database.onPool(deadline, c -> enter(c, stored, place)));
-    Optional<JdbcGrant> grant = entry.number() != Protocol.NONE
-        ? Optional.of(granted(claim, stored, entry.number(), claim.ttl(), true))
-        : Optional.ofNullable(entry.seen())
-            .map(Standing::row)
-            .filter(row -> row.isOwnedBy(stored))
-            .flatMap(row -> row.grant(stored))
-            .map(shown -> granted(
-                claim,
-                shown.isAlone() ? stored.alone() : stored,
-                shown.number(),
-                Keys.duration(shown.remainingMicros()),
-                true));
-    if (grant.isPresent()) {
-      int unused = database.onPool(deadline, c -> dialect.leave(c, List.of(stored)));
-    }
-    return grant;
-  }
-
-  /** @param fromLine whether the waiter got it through the line */
-  JdbcGrant granted(
-      Claim claim, StoredClaim stored, long number, Duration validFor, boolean fromLine) {
-    return new JdbcGrant(
-        claim,
-        stored,
-        number,
-        validFor,
-        fromLine,
-        System.nanoTime(),
-        new AtomicBoolean(),
-        database);
+        : Optional.of(JdbcGrant.of(database, claim, stored, number, claim.ttl(), true));
   }
 
   @Override

@@ -152,7 +152,8 @@ final class JdbcTicket implements Ticket {
     Duration validFor = Duration.ofNanos(handedOver.untilNanos() - askedNanos);
     store.poller.leaveGranted(this);
     StoredClaim granted = handedOver.alone() ? stored.alone() : stored;
-    return Optional.of(store.granted(claim, granted, handedOver.number(), validFor, true));
+    return Optional.of(
+        JdbcGrant.of(store.database, claim, granted, handedOver.number(), validFor, true));
   }
 
   @Override

@@ -3,6 +3,7 @@ package io.holdfast.lock.jdbc;
 import io.holdfast.lock.jdbc.connection.Database;
 import io.holdfast.lock.jdbc.dialect.Dialect;
 import io.holdfast.lock.jdbc.dialect.Protocol;
+import io.holdfast.lock.jdbc.dialect.ReaderStatements;
 import io.holdfast.lock.jdbc.dialect.Row;
 import io.holdfast.lock.jdbc.dialect.Standing;
 import io.holdfast.lock.jdbc.dialect.StoredClaim;
@@ -446,14 +447,24 @@ final class Poller implements AutoCloseable {
     // After the poll, since on a slow network all that comes before it delays a hand-over; and
     // before the announcement, since the time for it may be over after that.
     sayAliveSafely();
-    for (Standing standing : polled.standings()) {
-      if (standing.row().isUntidy()) {
-        database.onOwnConnection(database.deadline(), c -> dialect.tidy(c, standing.row()));
-      }
-    }
     if (announces) {
       database.onOwnConnection(
           database.deadline(), c -> dialect.announce(c, List.copyOf(unannounced)));
+    }
+    tidySafely(polled.standings());
+  }
+
+  /** Tidies lists of readers, some of whom may have crashed. If it fails, the next poll tries. */
+  private void tidySafely(List<Standing> standings) {
+    try {
+      for (Standing standing : standings) {
+        if (standing.row().isUntidy()) {
+          database.onOwnConnection(
+              database.deadline(), c -> new ReaderStatements(dialect).tidy(c, standing.row()));
+        }
+      }
+    } catch (StoreException e) {
+      log.debug("Lists of those who read could not be tidied", e);
     }
   }
 

@@ -71,8 +71,8 @@ final class Schema {
     if (failure != null) {
       refuseSyntaxError(failure, dialect);
       throw new IllegalStateException(
-          ("The table %s could not be created: %s (a database user who may not create tables? then"
-                  + " run the script %s from the jar of lock-jdbc as one who may)")
+          ("The table %s could not be created or altered: %s (a database user who may not? then run"
+                  + " the script %s from the jar of lock-jdbc as one who may)")
               .formatted(dialect.table(), failure.getMessage(), found.script()),
           failure);
     }
@@ -101,7 +101,7 @@ final class Schema {
     try (Statement statement = connection.createStatement()) {
       for (String sql : statements(dialect, script)) {
         try {
-          statement.execute(sql);
+          statement.execute(dialect.limitedDdl(sql));
         } catch (SQLException e) {
           rollBack(connection, e);
           failure = failure == null ? e : failure;

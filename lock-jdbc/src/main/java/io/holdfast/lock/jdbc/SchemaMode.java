@@ -10,11 +10,14 @@ public enum SchemaMode {
   VALIDATE,
 
   /**
-   * Does the same as {@link #VALIDATE}, but creates missing tables first. Several clients may do so
-   * at once. Needs the right to create tables.
+   * Does the same as {@link #VALIDATE}, but creates missing tables first, and adds the columns for
+   * read-write locks to older ones. Several clients may do so at once, while others use the tables.
+   * Needs the right to create tables, or to alter them.
    */
   CREATE,
 
-  /** Neither checks nor tries. A wrong table shows only at the first use of a lock. */
+  /**
+   * Neither checks nor tries. A wrong table, or one that is too old, shows only when it is used.
+   */
   NONE
 }

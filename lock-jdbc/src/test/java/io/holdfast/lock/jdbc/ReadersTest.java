@@ -5,6 +5,7 @@ import static io.holdfast.lock.testsupport.Claims.claim;
 import static io.holdfast.lock.testsupport.Claims.freshKey;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatCode;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.zaxxer.hikari.HikariDataSource;
 import io.holdfast.lock.spi.Claim;
@@ -16,6 +17,8 @@ import io.holdfast.lock.spi.Renewal;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoredHolder;
 import io.holdfast.lock.testsupport.Await;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -25,6 +28,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -152,6 +156,81 @@ class ReadersTest {
           .containsExactly(new Renewal.Renewed(accepted.claim().ttl()));
       release(clients.stores.get(1), accepted);
       release(clients.stores.get(2), beside);
+    }
+  }
+
+  @EachServer
+  void aReaderThatAsksForWhatItWasHandedHasItForItsWholeTtl(Server server) throws Exception {
+    try (Clients clients = new Clients(server, 2)) {
+      Grant write = clients.stores.get(0).tryAcquire(claim(key)).orElseThrow();
+      JdbcStore store = clients.stores.get(1);
+      Waiting reader = Waiting.join(store, readClaim(key, LONG_TTL));
+      release(clients.stores.get(0), write);
+
+      Grant grant = reader.awaitGrant();
+
+      assertThat(grant.validFor()).isEqualTo(LONG_TTL);
+      assertThat(store.verify(grant).orElseThrow()).isGreaterThan(Duration.ofMinutes(4));
+      release(store, grant);
+    }
+  }
+
+  /** Its client gives up, and nothing that is still at the server lets it in afterwards. */
+  @EachRealServer
+  void aReaderThatCouldNotEnterIsNotInsideWhenTheRowIsFree(Server server) throws Exception {
+    try (Clients clients = new Clients(server, 2);
+        Connection other = server.connect()) {
+      JdbcStore store = clients.stores.get(0);
+      Grant read = store.tryAcquire(readClaim(key)).orElseThrow();
+      other.setAutoCommit(false);
+      try (PreparedStatement lock = Stores.prepare(
+          other, server, key, "SELECT number FROM holdfast_lock WHERE name = ? FOR UPDATE")) {
+        lock.executeQuery().close();
+      }
+      Claim late = readClaim(key);
+      assertThatThrownBy(() -> clients.stores.get(1).tryAcquire(late))
+          .isInstanceOf(StoreException.class);
+      other.rollback();
+
+      Await.pause(Duration.ofSeconds(3));
+      assertThat(numbers(store)).containsExactly(read.number());
+      release(store, read);
+    }
+  }
+
+  /** Those who enter and leave have the row locked nearly all the time. */
+  @EachServer
+  @Timeout(180)
+  void aLongReadIsRenewedHoweverManyOthersEnterAndLeave(Server server) throws Exception {
+    int others = 8;
+    AtomicBoolean enough = new AtomicBoolean();
+    try (Clients clients = new Clients(server, others + 1)) {
+      JdbcStore store = clients.stores.get(others);
+      Grant read = store.tryAcquire(readClaim(key)).orElseThrow();
+      ExecutorService executor = Executors.newFixedThreadPool(others);
+      List<Future<Integer>> all = new ArrayList<>();
+      for (JdbcStore each : clients.stores.subList(0, others)) {
+        all.add(executor.submit(() -> {
+          int rounds = 0;
+          while (!enough.get()) {
+            release(each, Waiting.acquire(each, readClaim(key)));
+            rounds++;
+          }
+          return rounds;
+        }));
+      }
+      for (int renewal = 0; renewal < 20; renewal++) {
+        Await.pause(Duration.ofMillis(50));
+        assertThat(store.renew(List.of(read)))
+            .containsExactly(new Renewal.Renewed(read.claim().ttl()));
+        assertThat(store.extend(read, LONG_TTL)).isPresent();
+      }
+      enough.set(true);
+      for (Future<Integer> one : all) {
+        assertThat(one.get(60, TimeUnit.SECONDS)).isPositive();
+      }
+      executor.shutdown();
+      assertThat(numbers(store)).containsExactly(read.number());
     }
   }
 

@@ -7,6 +7,7 @@ import com.zaxxer.hikari.HikariDataSource;
 import io.holdfast.lock.jdbc.connection.Sessions;
 import io.holdfast.lock.jdbc.dialect.Dialect;
 import io.holdfast.lock.jdbc.dialect.Listing;
+import io.holdfast.lock.jdbc.dialect.ReaderStatements;
 import io.holdfast.lock.jdbc.dialect.Row;
 import io.holdfast.lock.jdbc.dialect.StoredClaim;
 import io.holdfast.lock.spi.Acquisition;
@@ -158,7 +159,7 @@ class SentTest {
         "A list without those whose time is over",
         () -> sent.on(store, (c, dialect) -> {
           Row row = dialect.readRow(c, Keys.of(key)).orElseThrow();
-          return dialect.tidy(c, row);
+          return new ReaderStatements(dialect).tidy(c, row);
         }));
     store.withdraw(last.claim());
     store.withdraw(other.claim());

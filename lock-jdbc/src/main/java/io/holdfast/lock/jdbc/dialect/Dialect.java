@@ -80,6 +80,11 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
     return database;
   }
 
+  /** Returns a statement of a schema script that does not wait for long for transactions. */
+  public String limitedDdl(String sql) {
+    return sql;
+  }
+
   /** Returns the beginning of the file names of the schema scripts in the jar. */
   public final String scripts() {
     return database.toLowerCase(Locale.ROOT);
@@ -263,13 +268,7 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
     return runForReport(connection, sql(take), ofClaim(claim, place));
   }
 
-  /** Does {@link #take} beside readers that were just seen; waits for a row that one has locked. */
-  public final long takeBesideReaders(Connection connection, StoredClaim claim, long place)
-      throws SQLException {
-    return runForReport(connection, sql(LockStatement.TAKE_BESIDE_READERS), ofClaim(claim, place));
-  }
-
-  private Map<String, ?> ofClaim(StoredClaim claim, long place) {
+  final Map<String, ?> ofClaim(StoredClaim claim, long place) {
     return Map.of(
         "key", claim.key(),
         "owner", claim.owner(),
@@ -293,55 +292,17 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
     return sql(LockStatement.GUARD).update(connection, claim.grant(number, 0)) > 0;
   }
 
+  /** Whether {@link Template#UPDATE_ONE_WAITING} waits for a moment only. */
+  boolean limitsWaitsForRows() {
+    return true;
+  }
+
   /**
    * Whether {@link #guard}, even if it changes nothing, can keep the row locked until the caller's
    * transaction ends, so that the lock's next holder could not renew.
    */
   public boolean guardLocksWhatItRefuses() {
     return false;
-  }
-
-  // Readers.
-
-  /** Inserts the row of a lock that has none yet; the lock is free. */
-  public final void createRow(Connection connection, String key) throws SQLException {
-    try {
-      sql(LockStatement.CREATE_ROW).update(connection, Map.of("key", key));
-    } catch (SQLException e) {
-      if (failure(e) != Failure.DUPLICATE) {
-        throw e;
-      }
-    }
-  }
-
-  /**
-   * Ends a reader's grant, even if its time is over, and frees the lock if it was the last and
-   * nobody can be in its line. May wait for a locked row, but not for a guard: writers have those.
-   *
-   * @return {@link Protocol#NONE} if it did nothing: call {@link #handOver}. Above
-   *     {@link Protocol#SHARED_MICROS} if the lock may end later than its readers: {@link #tidy} it
-   */
-  public final long leaveReaders(Connection connection, StoredClaim claim) throws SQLException {
-    return runForReport(
-        connection, sql(LockStatement.LEAVE_READERS), claim.grant(Protocol.NONE, 0));
-  }
-
-  /**
-   * Has a shared lock end with the last of its readers, and no longer show those whose time is
-   * over.
-   *
-   * @param row the row, as it was read
-   * @return whether it did; not if the list has changed since, or the row is locked
-   */
-  public final boolean tidy(Connection connection, Row row) throws SQLException {
-    List<Reader> reading = row.reading();
-    Map<String, ?> values = Map.of(
-        "key", row.key(),
-        "readers", Reader.format(row.readers()),
-        "owner", reading.isEmpty() ? "" : Reader.SHARED,
-        "end", Math.max(Protocol.FREED, row.lastEndMicros()),
-        "rest", Reader.format(reading));
-    return runForReport(connection, sql(LockStatement.TIDY), values) != Protocol.NONE;
   }
 
   // A transaction's own row lock.

@@ -57,29 +57,17 @@ enum LockStatement {
    * Reports 1 if the lock is free; else how much later it ends than the newest entry that is left,
    * and 2. MySQL reports a value that it assigns, after all other assignments.
    */
-  LEAVE_READERS(texts -> texts.updateOne(
-      Template.UPDATE_ONE_WAITING,
-      "{inside} AND ({rest} <> '' OR {unwanted})",
-      "owner = CASE WHEN {rest} = '' THEN '' ELSE '*' END, changed_at = {now},"
-          + " expires_at = CASE WHEN {rest} = '' THEN 1 ELSE expires_at END,"
-          + " readers = {rest}, guarded = guarded + 0 * {report}({left})",
-      "{left}{unsynced}")),
+  LEAVE_READERS(texts -> leaveReaders(texts, Template.UPDATE_ONE)),
+  LEAVE_READERS_WAITING(texts -> leaveReaders(texts, Template.UPDATE_ONE_WAITING)),
   HAND_OVER_BY_READER(Template.FIRST_OR_FAIL, "{inside} AND {rest} = ''", "TRUE"),
   HAND_OVER_BY_READER_TO_UNLOCKED(Template.FIRST_UNLOCKED, "{inside} AND {rest} = ''", "TRUE"),
-  EXTEND_READER(texts -> texts.updateOne(
-      Template.UPDATE_ONE,
-      "{inside} AND {own end} > CONCAT('', {now} + {late})",
-      "expires_at = GREATEST(expires_at,"
-          + " {now} + {report}(GREATEST(CAST({own end} AS DECIMAL(20)) - {now}, :ttl))),"
-          + " readers = REGEXP_REPLACE(readers, CONCAT({owner}, {any end}),"
-          + " CONCAT({owner}, GREATEST({own end}, CONCAT('', {now} + :ttl))))",
-      "CAST({own end} AS DECIMAL(20)) - {now}")),
-  /** The lock ends a moment later than its readers, since a database may read its clock twice. */
+  EXTEND_READER(texts -> extendReader(texts, Template.UPDATE_ONE)),
+  EXTEND_READER_WAITING(texts -> extendReader(texts, Template.UPDATE_ONE_WAITING)),
   RENEW_READERS(texts -> texts.ofEach(updateUnlocked(
       texts,
       "name IN (:keys) AND {inside} AND {own end} > CONCAT('', {now} + {late})",
       "readers = REGEXP_REPLACE(readers, CONCAT({owner}, {any end}), CONCAT({owner}, {now} + :ttl)),"
-          + " expires_at = GREATEST(expires_at, {now} + :ttl + 1000)"))),
+          + " expires_at = GREATEST(expires_at, {now} + :ttl)"))),
   TIDY(texts -> texts.updateOne(
       Template.UPDATE_ONE,
       "owner = '*' AND readers = :readers",
@@ -196,6 +184,27 @@ enum LockStatement {
             + " number = {report}(GREATEST(number + 1, {now})), owner = '*', changed_at = {now},"
             + " holder = :holder, expires_at = GREATEST(expires_at, {now} + :ttl)",
         "number");
+  }
+
+  private static String leaveReaders(Texts texts, Template template) {
+    return texts.updateOne(
+        template,
+        "{inside} AND ({rest} <> '' OR {unwanted})",
+        "owner = CASE WHEN {rest} = '' THEN '' ELSE '*' END, changed_at = {now},"
+            + " expires_at = CASE WHEN {rest} = '' THEN 1 ELSE expires_at END,"
+            + " readers = {rest}, guarded = guarded + 0 * {report}({left})",
+        "{left}{unsynced}");
+  }
+
+  private static String extendReader(Texts texts, Template template) {
+    return texts.updateOne(
+        template,
+        "{inside} AND {own end} > CONCAT('', {now} + {late})",
+        "expires_at = GREATEST(expires_at,"
+            + " {now} + {report}(GREATEST(CAST({own end} AS DECIMAL(20)) - {now}, :ttl))),"
+            + " readers = REGEXP_REPLACE(readers, CONCAT({owner}, {any end}),"
+            + " CONCAT({owner}, GREATEST({own end}, CONCAT('', {now} + :ttl))))",
+        "CAST({own end} AS DECIMAL(20)) - {now}");
   }
 
   private static String updateUnlocked(Texts texts, String where, String set) {

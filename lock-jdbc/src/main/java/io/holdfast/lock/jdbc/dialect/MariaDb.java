@@ -33,6 +33,11 @@ final class MariaDb extends MySql {
   }
 
   @Override
+  boolean limitsWaitsForRows() {
+    return true;
+  }
+
+  @Override
   long acquire(Connection connection, Sql sql, Map<String, ?> values) throws SQLException {
     long sentNanos = System.nanoTime();
     try {

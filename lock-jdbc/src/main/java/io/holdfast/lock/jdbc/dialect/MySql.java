@@ -87,6 +87,12 @@ public sealed class MySql extends Dialect permits MariaDb {
     return true;
   }
 
+  /** Returns false: no statement can limit it. */
+  @Override
+  boolean limitsWaitsForRows() {
+    return false;
+  }
+
   /** Sends two statements for a reader, whose acquire announces nothing. */
   @Override
   public long join(Connection connection, StoredClaim claim) throws SQLException {

@@ -37,6 +37,8 @@ public final class Postgres extends Dialect {
   /** The SQL state of a full queue of notifications, and of other limits that were exceeded. */
   private static final String TOO_MANY_NOTIFICATIONS = "54000";
 
+  private static final long DDL_MILLIS_MAX = 2_000;
+
   private static final String COMPLETION_UNKNOWN = "40003";
 
   private static final Driver DRIVER = Driver.of(
@@ -114,6 +116,11 @@ public final class Postgres extends Dialect {
   public boolean notify(Connection connection, String payload) throws SQLException {
     return notify.first(connection, Map.of("channel", channel(), "payload", payload))
         != Protocol.NONE;
+  }
+
+  @Override
+  public String limitedDdl(String sql) {
+    return texts.limited(sql, DDL_MILLIS_MAX);
   }
 
   @Override

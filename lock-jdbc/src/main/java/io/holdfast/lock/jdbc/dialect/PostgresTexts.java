@@ -32,7 +32,10 @@ final class PostgresTexts extends Texts {
           UPDATE {table} SET {set} FROM mine WHERE name = mine_name
           RETURNING {reported}
           """;
-      case UPDATE_ONE_WAITING -> template(Template.UPDATE_ONE).replace(" SKIP LOCKED", "");
+      case UPDATE_ONE_WAITING ->
+        template(Template.UPDATE_ONE)
+            .replace(" SKIP LOCKED", "")
+            .replace("{now} AS now", "{now} AS now, set_config('lock_timeout', '1s', true)");
       case REPORT -> "";
       case ACQUIRE -> """
           WITH taken AS ({update})

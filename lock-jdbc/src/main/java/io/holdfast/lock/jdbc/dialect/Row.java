@@ -14,7 +14,7 @@ import java.util.Optional;
  *     it; empty if no grant has it, or only a minimum hold keeps it
  * @param number the number of the last grant, of which its fencing token is made
  * @param sinceMicros the time since it was last taken or freed; for a taken lock, since it was
- *     granted
+ *     granted; for one that is shared, since a reader entered or left
  * @param changedAtMicros when that was, in microseconds since 1970
  * @param remainingMicros the time for which it is still taken; zero or less if it is free
  * @param wantedMicros the time for which there may be a line; zero or less if there is none
@@ -114,7 +114,9 @@ public record Row(
     return readers.stream()
         .filter(reader -> claim.shared() && reader.owner().equals(claim.owner()))
         .findFirst()
-        .map(reader -> new Shown(reader.number(), reader.endMicros() - nowMicros(), false));
+        // A database may have read its clock twice, so the lock may end a moment earlier.
+        .map(reader -> new Shown(
+            reader.number(), Math.min(remainingMicros, reader.endMicros() - nowMicros()), false));
   }
 
   /** Returns the grant of this claim and number if it has the lock. */
@@ -136,9 +138,7 @@ public record Row(
         .map(reader -> new StoredClaim(key, reader.owner(), true, 0, reader.holder()));
   }
 
-  /**
-   * Whether nobody has taken or freed the lock since this grant, even if the grant's time is over.
-   */
+  /** Whether the row shows this grant, even if its time is over: nobody took its place since. */
   public boolean isOf(StoredClaim claim, long grantNumber) {
     return grant(claim).filter(shown -> shown.number() == grantNumber).isPresent();
   }

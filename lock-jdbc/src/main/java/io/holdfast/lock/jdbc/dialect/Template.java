@@ -28,7 +28,10 @@ enum Template {
    */
   UPDATE_ONE,
 
-  /** Does {@link #UPDATE_ONE}, but may wait for a locked row. */
+  /**
+   * Does {@link #UPDATE_ONE}, but waits for a locked row: a second at most, and on MySQL, which
+   * can't limit that, for as long as the server allows, even if the client is gone.
+   */
   UPDATE_ONE_WAITING,
 
   /** The function whose argument an update reports; empty if {@link #UPDATE_ONE} reports itself. */

@@ -46,9 +46,7 @@ abstract class Texts {
             "unused",
             "changed_at > 0 AND changed_at < {now} - :unused AND expires_at < {now} - :unused"
                 + " AND wanted_until < {now}"),
-        // Readers: the list of the row has this owner; its entry's end, as text, whose order is
-        // that
-        // of the times; the list without the entry.
+        // The list has this owner; the end of its entry, as a text; the list without it.
         Map.entry("inside", "owner = '*' AND POSITION(:owner IN readers) > 0"),
         Map.entry(
             "own end",

@@ -214,13 +214,6 @@ WHERE l.name IN (?) LIMIT 512;
 
 INSERT INTO `holdfast`.holdfast_lock (name, owner, number, changed_at, expires_at, wanted_until, served, guarded, holder) VALUES (?, '', 0, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), 0, 0, 0, 0, '') ON DUPLICATE KEY UPDATE guarded = `holdfast`.holdfast_lock.guarded + 1, changed_at = TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6));
 
-SELECT l.name, l.owner, l.number, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) - l.changed_at, l.changed_at, l.expires_at - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), l.wanted_until - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), l.served, l.holder, COALESCE(CASE WHEN l.owner = '*' THEN l.readers END, ''), COALESCE(w.owner, ''),
-  (SELECT COUNT(*) FROM `holdfast`.holdfast_lock_waiter a WHERE a.name = l.name AND a.place > l.served AND a.alive_until BETWEEN TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) AND TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + 8000000 AND (w.place IS NULL OR a.place < w.place)
-    AND (a.mode = 'w' OR COALESCE(w.mode, ?) = 'w')),
-  CASE WHEN w.place > l.served THEN 1 ELSE 0 END
-FROM `holdfast`.holdfast_lock l LEFT JOIN `holdfast`.holdfast_lock_waiter w ON w.name = l.name AND w.owner IN (?)
-WHERE l.name IN (?) LIMIT 512;
-
 SET STATEMENT innodb_lock_wait_timeout = 0 FOR UPDATE `holdfast`.holdfast_lock l SET readers = CONCAT(?, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + ?, GREATEST(number + 1, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))), ?, ';', CASE WHEN owner = '*' AND expires_at > TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) THEN readers ELSE '' END), number = LAST_INSERT_ID(GREATEST(number + 1, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)))), owner = '*', changed_at = TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), holder = ?, expires_at = GREATEST(expires_at, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + ?) WHERE name = ? AND (expires_at <= TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) OR owner = '*' AND CHAR_LENGTH(readers) < 100000 AND POSITION(? IN readers) = 0) AND served < ? AND NOT EXISTS (SELECT 1 FROM `holdfast`.holdfast_lock_waiter a WHERE a.name = l.name AND a.place > l.served AND a.alive_until BETWEEN TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) AND TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + 8000000 AND a.mode = 'w' AND a.place < ?);
 
 -- tryLock() to read
@@ -232,7 +225,7 @@ SET STATEMENT innodb_lock_wait_timeout = 0 FOR UPDATE `holdfast`.holdfast_lock l
 UPDATE /*+ NO_MERGE(mine) */ (SELECT name AS mine_name FROM `holdfast`.holdfast_lock FORCE INDEX (PRIMARY)
 WHERE name IN (?,?,?,?,?,?,?,?) AND owner = '*' AND POSITION(CASE name WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? END IN readers) > 0 AND SUBSTRING(readers FROM POSITION(CASE name WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? END IN readers) + 32 FOR 16) > CONCAT('', TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + GREATEST(0, TIMESTAMPDIFF(MICROSECOND, NOW(6), SYSDATE(6)))) FOR UPDATE SKIP LOCKED
 ) mine
-STRAIGHT_JOIN `holdfast`.holdfast_lock ON name = mine_name SET readers = REGEXP_REPLACE(readers, CONCAT(CASE name WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? END, '................'), CONCAT(CASE name WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? END, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + ?)), expires_at = GREATEST(expires_at, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + ? + 1000);
+STRAIGHT_JOIN `holdfast`.holdfast_lock ON name = mine_name SET readers = REGEXP_REPLACE(readers, CONCAT(CASE name WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? END, '................'), CONCAT(CASE name WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? END, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + ?)), expires_at = GREATEST(expires_at, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + ?);
 
 -- extend() of one that reads
 
@@ -240,7 +233,7 @@ SET STATEMENT innodb_lock_wait_timeout = 0 FOR UPDATE `holdfast`.holdfast_lock l
 
 -- close() by a reader
 
-UPDATE `holdfast`.holdfast_lock l SET owner = CASE WHEN REGEXP_REPLACE(readers, CONCAT(?, '[^;]*;'), '') = '' THEN '' ELSE '*' END, changed_at = TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), expires_at = CASE WHEN REGEXP_REPLACE(readers, CONCAT(?, '[^;]*;'), '') = '' THEN 1 ELSE expires_at END, readers = REGEXP_REPLACE(readers, CONCAT(?, '[^;]*;'), ''), guarded = guarded + 0 * LAST_INSERT_ID(CASE WHEN readers = '' THEN 1 ELSE 2 + ABS(expires_at - CAST(SUBSTRING(readers FROM 33 FOR 16) AS DECIMAL(20))) END) WHERE name = ? AND owner = '*' AND POSITION(? IN readers) > 0 AND (REGEXP_REPLACE(readers, CONCAT(?, '[^;]*;'), '') <> '' OR wanted_until - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) NOT BETWEEN 0 AND 8000000);
+SET STATEMENT innodb_lock_wait_timeout = 1 FOR UPDATE `holdfast`.holdfast_lock l SET owner = CASE WHEN REGEXP_REPLACE(readers, CONCAT(?, '[^;]*;'), '') = '' THEN '' ELSE '*' END, changed_at = TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), expires_at = CASE WHEN REGEXP_REPLACE(readers, CONCAT(?, '[^;]*;'), '') = '' THEN 1 ELSE expires_at END, readers = REGEXP_REPLACE(readers, CONCAT(?, '[^;]*;'), ''), guarded = guarded + 0 * LAST_INSERT_ID(CASE WHEN readers = '' THEN 1 ELSE 2 + ABS(expires_at - CAST(SUBSTRING(readers FROM 33 FOR 16) AS DECIMAL(20))) END) WHERE name = ? AND owner = '*' AND POSITION(? IN readers) > 0 AND (REGEXP_REPLACE(readers, CONCAT(?, '[^;]*;'), '') <> '' OR wanted_until - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) NOT BETWEEN 0 AND 8000000);
 
 -- The last reader hands the lock over if somebody waits
 

@@ -226,13 +226,6 @@ WHERE l.name IN (?) LIMIT 512;
 
 INSERT INTO `holdfast`.holdfast_lock (name, owner, number, changed_at, expires_at, wanted_until, served, guarded, holder) VALUES (?, '', 0, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), 0, 0, 0, 0, '') ON DUPLICATE KEY UPDATE guarded = `holdfast`.holdfast_lock.guarded + 1, changed_at = TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6));
 
-SELECT l.name, l.owner, l.number, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) - l.changed_at, l.changed_at, l.expires_at - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), l.wanted_until - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), l.served, l.holder, COALESCE(CASE WHEN l.owner = '*' THEN l.readers END, ''), COALESCE(w.owner, ''),
-  (SELECT COUNT(*) FROM `holdfast`.holdfast_lock_waiter a WHERE a.name = l.name AND a.place > l.served AND a.alive_until BETWEEN TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) AND TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + 8000000 AND (w.place IS NULL OR a.place < w.place)
-    AND (a.mode = 'w' OR COALESCE(w.mode, ?) = 'w')),
-  CASE WHEN w.place > l.served THEN 1 ELSE 0 END
-FROM `holdfast`.holdfast_lock l LEFT JOIN `holdfast`.holdfast_lock_waiter w ON w.name = l.name AND w.owner IN (?)
-WHERE l.name IN (?) LIMIT 512;
-
 UPDATE `holdfast`.holdfast_lock SET readers = CONCAT(?, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + ?, GREATEST(number + 1, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))), ?, ';', CASE WHEN owner = '*' AND expires_at > TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) THEN readers ELSE '' END), number = LAST_INSERT_ID(GREATEST(number + 1, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)))), owner = '*', changed_at = TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), holder = ?, expires_at = GREATEST(expires_at, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + ?) WHERE name = (SELECT name FROM (
   SELECT name FROM `holdfast`.holdfast_lock l WHERE name = ? AND (expires_at <= TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) OR owner = '*' AND CHAR_LENGTH(readers) < 100000 AND POSITION(? IN readers) = 0) AND served < ? AND NOT EXISTS (SELECT 1 FROM `holdfast`.holdfast_lock_waiter a WHERE a.name = l.name AND a.place > l.served AND a.alive_until BETWEEN TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) AND TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + 8000000 AND a.mode = 'w' AND a.place < ?)
   FOR UPDATE SKIP LOCKED) mine);
@@ -248,7 +241,7 @@ UPDATE `holdfast`.holdfast_lock SET readers = CONCAT(?, TIMESTAMPDIFF(MICROSECON
 UPDATE /*+ NO_MERGE(mine) */ (SELECT name AS mine_name FROM `holdfast`.holdfast_lock FORCE INDEX (PRIMARY)
 WHERE name IN (?,?,?,?,?,?,?,?) AND owner = '*' AND POSITION(CASE name WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? END IN readers) > 0 AND SUBSTRING(readers FROM POSITION(CASE name WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? END IN readers) + 32 FOR 16) > CONCAT('', TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + GREATEST(0, TIMESTAMPDIFF(MICROSECOND, NOW(6), SYSDATE(6)))) FOR UPDATE SKIP LOCKED
 ) mine
-STRAIGHT_JOIN `holdfast`.holdfast_lock ON name = mine_name SET readers = REGEXP_REPLACE(readers, CONCAT(CASE name WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? END, '................'), CONCAT(CASE name WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? END, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + ?)), expires_at = GREATEST(expires_at, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + ? + 1000);
+STRAIGHT_JOIN `holdfast`.holdfast_lock ON name = mine_name SET readers = REGEXP_REPLACE(readers, CONCAT(CASE name WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? END, '................'), CONCAT(CASE name WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? END, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + ?)), expires_at = GREATEST(expires_at, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + ?);
 
 -- extend() of one that reads
 

@@ -361,13 +361,6 @@ WHERE l.name IN (?) LIMIT 512;
 
 INSERT INTO public.holdfast_lock (name, owner, number, changed_at, expires_at, wanted_until, served, guarded, holder) VALUES (?, '', 0, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, 0, 0, 0, 0, '') ON CONFLICT (name) DO NOTHING;
 
-SELECT l.name, l.owner, l.number, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint - l.changed_at, l.changed_at, l.expires_at - (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, l.wanted_until - (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, l.served, l.holder, COALESCE(CASE WHEN l.owner = '*' THEN l.readers END, ''), COALESCE(w.owner, ''),
-  (SELECT COUNT(*) FROM public.holdfast_lock_waiter a WHERE a.name = l.name AND a.place > l.served AND a.alive_until BETWEEN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AND (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + 8000000 AND (w.place IS NULL OR a.place < w.place)
-    AND (a.mode = 'w' OR COALESCE(w.mode, ?) = 'w')),
-  CASE WHEN w.place > l.served THEN 1 ELSE 0 END
-FROM public.holdfast_lock l LEFT JOIN public.holdfast_lock_waiter w ON w.name = l.name AND w.owner IN (?)
-WHERE l.name IN (?) LIMIT 512;
-
 WITH mine AS (
   SELECT name AS mine_name, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now FROM public.holdfast_lock l
   WHERE name = ? AND (expires_at <= (extract(epoch FROM clock_timestamp()) * 1000000)::bigint OR owner = '*' AND CHAR_LENGTH(readers) < 100000 AND POSITION(? IN readers) = 0) AND served < ? AND NOT EXISTS (SELECT 1 FROM public.holdfast_lock_waiter a WHERE a.name = l.name AND a.place > l.served AND a.alive_until BETWEEN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AND (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + 8000000 AND a.mode = 'w' AND a.place < ?) FOR UPDATE SKIP LOCKED
@@ -386,7 +379,7 @@ RETURNING number;
 
 -- Renewal of two to eight that read
 
-WITH mine AS (SELECT name AS mine_name FROM public.holdfast_lock WHERE name IN (?,?,?,?,?,?,?,?) AND owner = '*' AND POSITION(CASE name WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? END IN readers) > 0 AND SUBSTRING(readers FROM POSITION(CASE name WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? END IN readers) + 32 FOR 16) > CONCAT('', (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + 0) FOR UPDATE SKIP LOCKED) UPDATE public.holdfast_lock SET readers = REGEXP_REPLACE(readers, CONCAT(CASE name WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? END, '................'), CONCAT(CASE name WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? END, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + ?)), expires_at = GREATEST(expires_at, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + ? + 1000) FROM mine WHERE name = mine_name;
+WITH mine AS (SELECT name AS mine_name FROM public.holdfast_lock WHERE name IN (?,?,?,?,?,?,?,?) AND owner = '*' AND POSITION(CASE name WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? END IN readers) > 0 AND SUBSTRING(readers FROM POSITION(CASE name WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? END IN readers) + 32 FOR 16) > CONCAT('', (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + 0) FOR UPDATE SKIP LOCKED) UPDATE public.holdfast_lock SET readers = REGEXP_REPLACE(readers, CONCAT(CASE name WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? END, '................'), CONCAT(CASE name WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? WHEN ? THEN ? END, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + ?)), expires_at = GREATEST(expires_at, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + ?) FROM mine WHERE name = mine_name;
 
 -- extend() of one that reads
 
@@ -400,7 +393,7 @@ RETURNING CAST(SUBSTRING(readers FROM POSITION(? IN readers) + 32 FOR 16) AS DEC
 -- close() by a reader
 
 WITH mine AS (
-  SELECT name AS mine_name, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now FROM public.holdfast_lock l
+  SELECT name AS mine_name, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now, set_config('lock_timeout', '1s', true) FROM public.holdfast_lock l
   WHERE name = ? AND owner = '*' AND POSITION(? IN readers) > 0 AND (REGEXP_REPLACE(readers, CONCAT(?::text, '[^;]*;'), '') <> '' OR wanted_until - (extract(epoch FROM clock_timestamp()) * 1000000)::bigint NOT BETWEEN 0 AND 8000000) FOR UPDATE
 )
 UPDATE public.holdfast_lock SET owner = CASE WHEN REGEXP_REPLACE(readers, CONCAT(?::text, '[^;]*;'), '') = '' THEN '' ELSE '*' END, changed_at = now, expires_at = CASE WHEN REGEXP_REPLACE(readers, CONCAT(?::text, '[^;]*;'), '') = '' THEN 1 ELSE expires_at END, readers = REGEXP_REPLACE(readers, CONCAT(?::text, '[^;]*;'), ''), guarded = guarded + 0 * (CASE WHEN readers = '' THEN 1 ELSE 2 + ABS(expires_at - CAST(SUBSTRING(readers FROM 33 FOR 16) AS DECIMAL(20))) END) FROM mine WHERE name = mine_name

@@ -1,0 +1,84 @@
+package io.holdfast.lock.jdbc.dialect;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * The statements that only readers need, as {@link Dialect} has the others. Some wait for a locked
+ * row: only readers have that of a lock that is shared, and for a moment, since they have no
+ * guards.
+ */
+public final class ReaderStatements {
+  private final Dialect dialect;
+
+  public ReaderStatements(Dialect dialect) {
+    this.dialect = dialect;
+  }
+
+  /** Inserts the row of a lock that has none yet; the lock is free. */
+  public void createRow(Connection connection, String key) throws SQLException {
+    try {
+      dialect.sql(LockStatement.CREATE_ROW).update(connection, Map.of("key", key));
+    } catch (SQLException e) {
+      if (dialect.failure(e) != Failure.DUPLICATE) {
+        throw e;
+      }
+    }
+  }
+
+  /**
+   * Does {@link Dialect#take} beside readers that were just seen. Waits for a row that one of them
+   * has locked, unless the database can't limit that: it would let a reader in whose client has
+   * given up meanwhile, and who then is inside until its time is over.
+   */
+  public long takeBeside(Connection connection, StoredClaim claim, long place) throws SQLException {
+    LockStatement take = dialect.limitsWaitsForRows()
+        ? LockStatement.TAKE_BESIDE_READERS
+        : LockStatement.TAKE_TO_READ;
+    return dialect.runForReport(connection, dialect.sql(take), dialect.ofClaim(claim, place));
+  }
+
+  /**
+   * Does {@link Dialect#extend} for a reader that was just seen; waits for a row that is locked.
+   */
+  public long extend(Connection connection, StoredClaim claim, long ttlMicros) throws SQLException {
+    return dialect.runForReport(
+        connection,
+        dialect.sql(LockStatement.EXTEND_READER_WAITING),
+        claim.grant(Protocol.NONE, ttlMicros));
+  }
+
+  /**
+   * Ends a reader's grant, even if its time is over, and frees the lock if it was the last and
+   * nobody can be in its line.
+   *
+   * @param waits whether to wait for a locked row
+   * @return {@link Protocol#NONE} if it did nothing: call {@link Dialect#handOver}. Above
+   *     {@link Protocol#SHARED_MICROS} if the lock may end later than its readers: {@link #tidy} it
+   */
+  public long leave(Connection connection, StoredClaim claim, boolean waits) throws SQLException {
+    LockStatement leave = waits ? LockStatement.LEAVE_READERS_WAITING : LockStatement.LEAVE_READERS;
+    return dialect.runForReport(connection, dialect.sql(leave), claim.grant(Protocol.NONE, 0));
+  }
+
+  /**
+   * Has a shared lock end with the last of its readers, and no longer show those whose time is
+   * over.
+   *
+   * @param row the row, as it was read
+   * @return whether it did; not if the list has changed since, or the row is locked
+   */
+  public boolean tidy(Connection connection, Row row) throws SQLException {
+    List<Reader> reading = row.reading();
+    Map<String, ?> values = Map.of(
+        "key", row.key(),
+        "readers", Reader.format(row.readers()),
+        "owner", reading.isEmpty() ? "" : Reader.SHARED,
+        "end", Math.max(Protocol.FREED, row.lastEndMicros()),
+        "rest", Reader.format(reading));
+    return dialect.runForReport(connection, dialect.sql(LockStatement.TIDY), values)
+        != Protocol.NONE;
+  }
+}
