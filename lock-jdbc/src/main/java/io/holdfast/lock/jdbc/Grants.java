@@ -58,6 +58,12 @@ final class Grants {
   /** An answer within the TTL divided by this is prompt: the engine's drift allowance covers it. */
   private static final int PROMPT_DIVISOR = 100;
 
+  /**
+   * Readers whose rows are locked have the time that is left of a renewal, divided by this: one row
+   * that stays locked must not keep the result of the others back for long.
+   */
+  private static final int SHARE_OF_LOCKED_READERS = 4;
+
   /** The number of tries, milliseconds apart, to hand a lock over to the first waiter. */
   private static final int FIRST_WAITER_TRIES = 8;
 
@@ -76,13 +82,18 @@ final class Grants {
     Deadline deadline = database.deadline();
     Deadline patience = Deadlines.part(deadline, 2); // For the pool, in all tries together.
     IdentityHashMap<Grant, Renewal> results = new IdentityHashMap<>();
+    List<JdbcGrant> lockedReaders = new ArrayList<>();
     int unanswered = 0;
     for (List<JdbcGrant> group : renewedTogether(grants)) {
       for (int from = 0; from < group.size(); from += Protocol.BATCH_MAX) {
         List<JdbcGrant> batch =
             group.subList(from, Math.min(group.size(), from + Protocol.BATCH_MAX));
         try {
-          renewBatch(batch, results, patience, deadline);
+          if (batch.get(0).stored().shared()) {
+            lockedReaders.addAll(renewOnce(batch, results, patience, deadline));
+          } else {
+            renewBatch(batch, results, patience, deadline);
+          }
         } catch (StoreException e) {
           unanswered += batch.size();
           if (unanswered == grants.size()) {
@@ -92,11 +103,13 @@ final class Grants {
         }
       }
     }
+    // After all others: these may wait.
+    renewEach(lockedReaders, results, Deadlines.part(deadline, SHARE_OF_LOCKED_READERS));
     return grants.stream().map(results::get).toList();
   }
 
   /**
-   * What the grants of one statement have in common.
+   * The common properties of grants that one statement renews.
    *
    * @param nth how many earlier ones are of the same lock: a statement changes a row once
    */
@@ -124,10 +137,6 @@ final class Grants {
       Deadline deadline)
       throws StoreException {
     List<JdbcGrant> open = renewOnce(batch, results, patience, deadline);
-    if (batch.get(0).stored().shared()) {
-      renewEach(open, results);
-      return;
-    }
     for (int tries = 1; !open.isEmpty(); tries++) {
       if (tries == LOCKED_TRIES || !Deadlines.pause(deadline, tries)) {
         StoreException locked = locked();
@@ -139,13 +148,13 @@ final class Grants {
   }
 
   /** Renews readers whose rows were locked; each can wait for its own. */
-  private void renewEach(List<JdbcGrant> readers, IdentityHashMap<Grant, Renewal> results) {
+  private void renewEach(
+      List<JdbcGrant> readers, IdentityHashMap<Grant, Renewal> results, Deadline deadline) {
     for (JdbcGrant reader : readers) {
       Duration ttl = reader.claim().ttl();
       try {
-        results.put(
-            reader,
-            extend(reader, ttl).isPresent() ? new Renewal.Renewed(ttl) : new Renewal.Lost());
+        boolean renewed = extend(reader, ttl, deadline, 2).isPresent();
+        results.put(reader, renewed ? new Renewal.Renewed(ttl) : new Renewal.Lost());
       } catch (StoreException e) {
         results.put(reader, new Renewal.Unknown(e));
       }
@@ -209,9 +218,14 @@ final class Grants {
    * @return the time left; empty if the grant does not have the lock
    */
   Optional<Duration> extend(JdbcGrant grant, Duration ttl) throws StoreException {
-    Deadline deadline = database.deadline();
+    return extend(grant, ttl, database.deadline(), 1);
+  }
+
+  /** @param firstTry 2 if the row was just seen to be locked */
+  private Optional<Duration> extend(JdbcGrant grant, Duration ttl, Deadline deadline, int firstTry)
+      throws StoreException {
     long ttlMicros = Keys.microsUp(ttl);
-    for (int tries = 1; ; tries++) {
+    for (int tries = firstTry; ; tries++) {
       // Those who enter and leave can have the row locked all the time; so a reader waits, once.
       boolean waits = tries == 2 && grant.stored().shared();
       long leftMicros = database.onPoolOrOwnConnection(

@@ -95,6 +95,7 @@ final class Poller implements AutoCloseable {
 
   private final Database database;
   private final Dialect dialect;
+  private final ReaderStatements readers;
   private final TimeSource time;
   private final String threadName;
   final @Nullable PostgresListener listener;
@@ -120,6 +121,7 @@ final class Poller implements AutoCloseable {
       Database database, TimeSource time, String threadName, @Nullable PostgresListener listener) {
     this.database = database;
     dialect = database.dialect();
+    readers = new ReaderStatements(dialect);
     this.time = time;
     roundAtNanos = time.nanos();
     this.threadName = threadName;
@@ -459,8 +461,7 @@ final class Poller implements AutoCloseable {
     try {
       for (Standing standing : standings) {
         if (standing.row().isUntidy()) {
-          database.onOwnConnection(
-              database.deadline(), c -> new ReaderStatements(dialect).tidy(c, standing.row()));
+          database.onOwnConnection(database.deadline(), c -> readers.tidy(c, standing.row()));
         }
       }
     } catch (StoreException e) {

@@ -53,10 +53,10 @@ final class ReaderEntries {
   }
 
   /**
-   * What a reader got.
+   * The outcome of a try to enter.
    *
    * @param number the grant's number, or {@link Protocol#NONE}
-   * @param seen why not; null if the lock has no row
+   * @param seen the reason why not; null if the lock has no row
    */
   private record Entry(long number, @Nullable Standing seen) {}
 

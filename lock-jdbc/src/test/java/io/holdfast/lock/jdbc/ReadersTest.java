@@ -19,6 +19,7 @@ import io.holdfast.lock.spi.StoredHolder;
 import io.holdfast.lock.testsupport.Await;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
+import java.sql.SQLException;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -183,10 +184,7 @@ class ReadersTest {
       JdbcStore store = clients.stores.get(0);
       Grant read = store.tryAcquire(readClaim(key)).orElseThrow();
       other.setAutoCommit(false);
-      try (PreparedStatement lock = Stores.prepare(
-          other, server, key, "SELECT number FROM holdfast_lock WHERE name = ? FOR UPDATE")) {
-        lock.executeQuery().close();
-      }
+      lockRow(other, server);
       Claim late = readClaim(key);
       assertThatThrownBy(() -> clients.stores.get(1).tryAcquire(late))
           .isInstanceOf(StoreException.class);
@@ -195,6 +193,34 @@ class ReadersTest {
       Await.pause(Duration.ofSeconds(3));
       assertThat(numbers(store)).containsExactly(read.number());
       release(store, read);
+    }
+  }
+
+  @EachRealServer
+  void aReaderWhoseRowStaysLockedKeepsNoOtherLeaseFromItsRenewal(Server server) throws Exception {
+    try (Clients clients = new Clients(server, 1);
+        Connection other = server.connect()) {
+      JdbcStore store = clients.stores.get(0);
+      Grant stuck = store.tryAcquire(readClaim(key)).orElseThrow();
+      Grant read = store.tryAcquire(readClaim(freshKey())).orElseThrow();
+      Grant write = store.tryAcquire(claim(freshKey())).orElseThrow();
+      other.setAutoCommit(false);
+      lockRow(other, server);
+
+      List<Renewal> renewed = store.renew(List.of(stuck, read, write));
+
+      assertThat(renewed.get(0)).isInstanceOf(Renewal.Unknown.class);
+      Renewal whole = new Renewal.Renewed(read.claim().ttl());
+      assertThat(renewed.subList(1, 3)).containsExactly(whole, whole);
+      other.rollback();
+      assertThat(store.renew(List.of(stuck))).containsExactly(whole);
+    }
+  }
+
+  private void lockRow(Connection transaction, Server server) throws SQLException {
+    try (PreparedStatement lock = Stores.prepare(
+        transaction, server, key, "SELECT number FROM holdfast_lock WHERE name = ? FOR UPDATE")) {
+      lock.executeQuery().close();
     }
   }
 

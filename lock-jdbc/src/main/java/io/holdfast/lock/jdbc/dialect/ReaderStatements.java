@@ -41,25 +41,30 @@ public final class ReaderStatements {
   }
 
   /**
-   * Does {@link Dialect#extend} for a reader that was just seen; waits for a row that is locked.
+   * Does {@link Dialect#extend} for a reader that was just seen. Waits for a row that is locked,
+   * unless the database can't limit that.
    */
   public long extend(Connection connection, StoredClaim claim, long ttlMicros) throws SQLException {
+    LockStatement extend = dialect.limitsWaitsForRows()
+        ? LockStatement.EXTEND_READER_WAITING
+        : LockStatement.EXTEND_READER;
     return dialect.runForReport(
-        connection,
-        dialect.sql(LockStatement.EXTEND_READER_WAITING),
-        claim.grant(Protocol.NONE, ttlMicros));
+        connection, dialect.sql(extend), claim.grant(Protocol.NONE, ttlMicros));
   }
 
   /**
    * Ends a reader's grant, even if its time is over, and frees the lock if it was the last and
    * nobody can be in its line.
    *
-   * @param waits whether to wait for a locked row
+   * @param waits whether to wait for a locked row. If the database can't limit that, it is not done
+   *     for a while after a statement had no answer in time, or sessions would pile up
    * @return {@link Protocol#NONE} if it did nothing: call {@link Dialect#handOver}. Above
    *     {@link Protocol#SHARED_MICROS} if the lock may end later than its readers: {@link #tidy} it
    */
   public long leave(Connection connection, StoredClaim claim, boolean waits) throws SQLException {
-    LockStatement leave = waits ? LockStatement.LEAVE_READERS_WAITING : LockStatement.LEAVE_READERS;
+    boolean mayWait = dialect.limitsWaitsForRows() || dialect.waitMillis() == 0;
+    LockStatement leave =
+        waits && mayWait ? LockStatement.LEAVE_READERS_WAITING : LockStatement.LEAVE_READERS;
     return dialect.runForReport(connection, dialect.sql(leave), claim.grant(Protocol.NONE, 0));
   }
 
