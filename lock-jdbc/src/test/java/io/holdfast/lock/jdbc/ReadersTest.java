@@ -93,6 +93,7 @@ class ReadersTest {
               .isGreaterThanOrEqualTo(longer);
         }
         assertThat(numbers(store)).containsExactlyInAnyOrderElementsOf(numbers(reading));
+        assertNobodyHasMoreTimeThanTheLock(server, store);
         assertThat(store.tryAcquire(claim(key)).isEmpty()).isEqualTo(!reading.isEmpty());
         if (reading.isEmpty()) {
           Stores.update(
@@ -104,6 +105,23 @@ class ReadersTest {
         assertThat(holder.since())
             .isBetween(Instant.now().minusSeconds(600), Instant.now().plusSeconds(600));
       }
+    }
+  }
+
+  private long readersInLine(Server server) throws SQLException {
+    return Stores.number(
+        server,
+        key,
+        "SELECT COUNT(*) FROM holdfast_lock_waiter w JOIN holdfast_lock l ON l.name = w.name"
+            + " WHERE w.mode = 'r' AND w.place > l.served AND w.name = ?");
+  }
+
+  /** An older client looks at the end of the lock only. */
+  private void assertNobodyHasMoreTimeThanTheLock(Server server, JdbcStore store)
+      throws StoreException {
+    for (StoredHolder holder : store.readers(key)) {
+      // The lock's time is read later.
+      assertThat(lockedFor(server)).isGreaterThan(holder.remaining().minusSeconds(20));
     }
   }
 
@@ -124,6 +142,7 @@ class ReadersTest {
       for (Waiting reader : readers) {
         reading.add(reader.awaitEntry());
       }
+      assertThat(readersInLine(server)).isZero();
       assertThat(reading).allMatch(grant -> grant.number() > write.number());
       assertThat(numbers(writer)).containsExactlyInAnyOrderElementsOf(numbers(reading));
       assertThat(clients.stores.get(1).tryAcquire(readClaim(key)))
@@ -184,7 +203,7 @@ class ReadersTest {
       JdbcStore store = clients.stores.get(0);
       Grant read = store.tryAcquire(readClaim(key)).orElseThrow();
       other.setAutoCommit(false);
-      lockRow(other, server);
+      lockRow(other, server, key);
       Claim late = readClaim(key);
       assertThatThrownBy(() -> clients.stores.get(1).tryAcquire(late))
           .isInstanceOf(StoreException.class);
@@ -197,27 +216,32 @@ class ReadersTest {
   }
 
   @EachRealServer
-  void aReaderWhoseRowStaysLockedKeepsNoOtherLeaseFromItsRenewal(Server server) throws Exception {
+  void readersWhoseRowsStayLockedKeepNoOtherLeaseFromItsRenewal(Server server) throws Exception {
     try (Clients clients = new Clients(server, 1);
         Connection other = server.connect()) {
       JdbcStore store = clients.stores.get(0);
-      Grant stuck = store.tryAcquire(readClaim(key)).orElseThrow();
-      Grant read = store.tryAcquire(readClaim(freshKey())).orElseThrow();
-      Grant write = store.tryAcquire(claim(freshKey())).orElseThrow();
       other.setAutoCommit(false);
-      lockRow(other, server);
+      List<Grant> grants = new ArrayList<>();
+      for (int i = 0; i < 3; i++) {
+        LockKey stuck = freshKey();
+        grants.add(store.tryAcquire(readClaim(stuck)).orElseThrow());
+        lockRow(other, server, stuck);
+      }
+      grants.add(store.tryAcquire(readClaim(freshKey())).orElseThrow());
+      grants.add(store.tryAcquire(claim(freshKey())).orElseThrow());
 
-      List<Renewal> renewed = store.renew(List.of(stuck, read, write));
+      List<Renewal> renewed = store.renew(grants);
 
-      assertThat(renewed.get(0)).isInstanceOf(Renewal.Unknown.class);
-      Renewal whole = new Renewal.Renewed(read.claim().ttl());
-      assertThat(renewed.subList(1, 3)).containsExactly(whole, whole);
+      assertThat(renewed.subList(0, 3)).hasOnlyElementsOfType(Renewal.Unknown.class);
+      Renewal whole = new Renewal.Renewed(grants.get(0).claim().ttl());
+      assertThat(renewed.subList(3, 5)).containsOnly(whole);
       other.rollback();
-      assertThat(store.renew(List.of(stuck))).containsExactly(whole);
+      assertThat(store.renew(grants)).containsOnly(whole);
     }
   }
 
-  private void lockRow(Connection transaction, Server server) throws SQLException {
+  private static void lockRow(Connection transaction, Server server, LockKey key)
+      throws SQLException {
     try (PreparedStatement lock = Stores.prepare(
         transaction, server, key, "SELECT number FROM holdfast_lock WHERE name = ? FOR UPDATE")) {
       lock.executeQuery().close();
