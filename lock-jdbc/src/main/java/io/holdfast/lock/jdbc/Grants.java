@@ -17,6 +17,7 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.IdentityHashMap;
 import java.util.LinkedHashMap;
@@ -32,7 +33,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Renews, extends and ends grants. A row that a guarded transaction has locked is tried again. But
- * for the release of a lease that nobody guarded here, and for readers, no statement waits for it
+ * for the release of a lease that nobody guarded here, and of a reader's, no statement waits for it
  * at the database, since a waiting statement could outlive its client.
  *
  * <p>Up to {@value Protocol#BATCH_MAX} grants are renewed with one statement. If it extended fewer,
@@ -50,6 +51,15 @@ final class Grants {
   private static final int LOCKED_TRIES = 5;
 
   /**
+   * The same for a reader, whose row can be locked nearly all the time, by those who enter and
+   * leave. Takes about 700 ms.
+   */
+  private static final int LOCKED_READER_TRIES = 20;
+
+  /** Tries to renew grants whose rows are locked take at most a TTL divided by this. */
+  private static final int SHARE_OF_LOCKED = 8;
+
+  /**
    * The tolerance in telling whether a row was extended. Its time left should then be at least the
    * TTL less the time that has passed, but those are measured by two clocks.
    */
@@ -57,12 +67,6 @@ final class Grants {
 
   /** An answer within the TTL divided by this is prompt: the engine's drift allowance covers it. */
   private static final int PROMPT_DIVISOR = 100;
-
-  /**
-   * Readers whose rows are locked have the time that is left of a renewal, divided by this: one row
-   * that stays locked must not keep the result of the others back for long.
-   */
-  private static final int SHARE_OF_LOCKED_READERS = 4;
 
   /** The number of tries, milliseconds apart, to hand a lock over to the first waiter. */
   private static final int FIRST_WAITER_TRIES = 8;
@@ -82,18 +86,14 @@ final class Grants {
     Deadline deadline = database.deadline();
     Deadline patience = Deadlines.part(deadline, 2); // For the pool, in all tries together.
     IdentityHashMap<Grant, Renewal> results = new IdentityHashMap<>();
-    List<JdbcGrant> lockedReaders = new ArrayList<>();
+    List<List<JdbcGrant>> locked = new ArrayList<>();
     int unanswered = 0;
     for (List<JdbcGrant> group : renewedTogether(grants)) {
       for (int from = 0; from < group.size(); from += Protocol.BATCH_MAX) {
         List<JdbcGrant> batch =
             group.subList(from, Math.min(group.size(), from + Protocol.BATCH_MAX));
         try {
-          if (batch.get(0).stored().shared()) {
-            lockedReaders.addAll(renewOnce(batch, results, patience, deadline));
-          } else {
-            renewBatch(batch, results, patience, deadline);
-          }
+          locked.add(renewOnce(batch, results, patience, deadline));
         } catch (StoreException e) {
           unanswered += batch.size();
           if (unanswered == grants.size()) {
@@ -103,8 +103,8 @@ final class Grants {
         }
       }
     }
-    // After all others: these may wait.
-    renewEach(lockedReaders, results, Deadlines.part(deadline, SHARE_OF_LOCKED_READERS));
+    // After all others, which are not to wait for these.
+    renewLocked(locked, results, patience, deadline, shortestTtl(grants));
     return grants.stream().map(results::get).toList();
   }
 
@@ -114,6 +114,13 @@ final class Grants {
    * @param nth how many earlier ones are of the same lock: a statement changes a row once
    */
   private record Together(Duration ttl, boolean shared, int nth) {}
+
+  private static Duration shortestTtl(List<Grant> grants) {
+    return grants.stream()
+        .map(grant -> grant.claim().ttl())
+        .min(Comparator.naturalOrder())
+        .orElse(Duration.ZERO);
+  }
 
   private static Collection<List<JdbcGrant>> renewedTogether(List<Grant> grants) {
     Map<Together, List<JdbcGrant>> groups = new LinkedHashMap<>();
@@ -130,38 +137,40 @@ final class Grants {
     return groups.values();
   }
 
-  private void renewBatch(
-      List<JdbcGrant> batch,
+  /**
+   * Tries again to renew batches of grants whose rows were locked; not for long, measured by the
+   * shortest TTL of all grants, whose results wait for it.
+   */
+  private void renewLocked(
+      List<List<JdbcGrant>> batches,
       IdentityHashMap<Grant, Renewal> results,
       Deadline patience,
-      Deadline deadline)
-      throws StoreException {
-    List<JdbcGrant> open = renewOnce(batch, results, patience, deadline);
-    for (int tries = 1; !open.isEmpty(); tries++) {
-      if (tries == LOCKED_TRIES || !Deadlines.pause(deadline, tries)) {
-        StoreException locked = locked();
-        open.forEach(grant -> results.put(grant, new Renewal.Unknown(locked)));
+      Deadline deadline,
+      Duration shortestTtl) {
+    Deadline retries = deadline.within(shortestTtl.dividedBy(SHARE_OF_LOCKED));
+    List<List<JdbcGrant>> open = new ArrayList<>(batches);
+    for (int tries = 1; ; tries++) {
+      int failures = tries;
+      open.removeIf(batch -> batch.isEmpty()
+          || failures == (batch.get(0).stored().shared() ? LOCKED_READER_TRIES : LOCKED_TRIES));
+      if (open.isEmpty() || !Deadlines.pause(retries, tries)) {
         return;
       }
-      open = renewOnce(open, results, patience, deadline);
+      open.replaceAll(batch -> {
+        try {
+          return renewOnce(batch, results, patience, deadline);
+        } catch (StoreException e) {
+          batch.forEach(grant -> results.put(grant, new Renewal.Unknown(e)));
+          return List.of();
+        }
+      });
     }
   }
 
-  /** Renews readers whose rows were locked; each can wait for its own. */
-  private void renewEach(
-      List<JdbcGrant> readers, IdentityHashMap<Grant, Renewal> results, Deadline deadline) {
-    for (JdbcGrant reader : readers) {
-      Duration ttl = reader.claim().ttl();
-      try {
-        boolean renewed = extend(reader, ttl, deadline, 2).isPresent();
-        results.put(reader, renewed ? new Renewal.Renewed(ttl) : new Renewal.Lost());
-      } catch (StoreException e) {
-        results.put(reader, new Renewal.Unknown(e));
-      }
-    }
-  }
-
-  /** Tries once to renew grants; returns those that are valid but could not be extended. */
+  /**
+   * Tries once to renew grants. Returns those that are valid but could not be extended, since their
+   * rows are locked; of them it is not known whether they will be.
+   */
   private List<JdbcGrant> renewOnce(
       List<JdbcGrant> batch,
       IdentityHashMap<Grant, Renewal> results,
@@ -198,6 +207,7 @@ final class Grants {
       }
       long remainingMicros = held.get().remainingMicros();
       if (remainingMicros < ttlMicros - elapsedMicros - SLACK_MICROS) {
+        results.put(grant, new Renewal.Unknown(locked()));
         locked.add(grant);
       } else {
         // The database counted the TTL from a moment after the engine made its call. After a slow
@@ -218,21 +228,11 @@ final class Grants {
    * @return the time left; empty if the grant does not have the lock
    */
   Optional<Duration> extend(JdbcGrant grant, Duration ttl) throws StoreException {
-    return extend(grant, ttl, database.deadline(), 1);
-  }
-
-  /** @param firstTry 2 if the row was just seen to be locked */
-  private Optional<Duration> extend(JdbcGrant grant, Duration ttl, Deadline deadline, int firstTry)
-      throws StoreException {
+    Deadline deadline = database.deadline();
     long ttlMicros = Keys.microsUp(ttl);
-    for (int tries = firstTry; ; tries++) {
-      // Those who enter and leave can have the row locked all the time; so a reader waits, once.
-      boolean waits = tries == 2 && grant.stored().shared();
+    for (int tries = 1; ; tries++) {
       long leftMicros = database.onPoolOrOwnConnection(
-          deadline,
-          c -> waits
-              ? readers.extend(c, grant.stored(), ttlMicros)
-              : dialect.extend(c, grant.stored(), grant.number(), ttlMicros));
+          deadline, c -> dialect.extend(c, grant.stored(), grant.number(), ttlMicros));
       if (leftMicros == Protocol.NONE) {
         Optional<Row.Shown> held = database
             .onPoolOrOwnConnection(
@@ -325,12 +325,14 @@ final class Grants {
     boolean ended =
         end(deadline, claim.key(), row -> row.grant(claim).isPresent(), (c, passesOver) -> {
           // Waits once: a statement that waits can stay at the server for long.
-          left.set(readers.leave(c, claim, sent.getAndIncrement() == 0));
+          boolean mayWait = sent.getAndIncrement() == 0
+              && Deadlines.leavesATry(deadline, ReaderStatements.ROW_WAIT_NANOS);
+          left.set(readers.leave(c, claim, mayWait));
           return left.get() != Protocol.NONE
               || Sessions.next(
                   c, deadline, same -> dialect.handOver(same, claim, Protocol.NONE, 0, passesOver));
         });
-    if (ended && left.get() > Protocol.SHARED_MICROS) {
+    if (ended && left.get() > Protocol.SHARED_MICROS && Deadlines.leavesATry(deadline, 0)) {
       tidySafely(deadline, claim.key());
     }
     return ended;

@@ -20,8 +20,8 @@ import org.jspecify.annotations.Nullable;
 
 /** Lets readers in, those in line and others. */
 final class ReaderEntries {
-  /** The tries of a reader to enter beside others, after the first. */
-  private static final int ENTRIES_MAX = 4;
+  /** The most tries of a reader to change a row that other readers had locked. */
+  private static final int TRIES_MAX = 4;
 
   private final Database database;
   private final Dialect dialect;
@@ -77,15 +77,24 @@ final class ReaderEntries {
     }
     Row row = seen.get(0).row();
     if (row.isShared() && seen.get(0).admits(stored) && row.grant(stored).isEmpty()) {
-      for (int tries = 0; number == Protocol.NONE && tries < ENTRIES_MAX; tries++) {
-        if (tries > 0 && !Deadlines.pause(deadline, tries)) {
-          break;
-        }
-        number =
-            Sessions.next(connection, deadline, same -> statements.takeBeside(same, stored, place));
-      }
+      number = untilUnlocked(connection, deadline, same -> {
+        boolean mayWait = Deadlines.leavesATry(deadline, ReaderStatements.ROW_WAIT_NANOS);
+        return statements.takeBeside(same, stored, place, mayWait);
+      });
     }
     return new Entry(number, seen.get(0));
+  }
+
+  /** Sends a statement several times, as long as it reports nothing: readers had the row locked. */
+  private static long untilUnlocked(
+      Connection connection, Deadline deadline, Sessions.Call<Long> statement) throws SQLException {
+    long report = Sessions.next(connection, deadline, statement);
+    for (int tries = 1;
+        report == Protocol.NONE && tries < TRIES_MAX && Deadlines.pause(deadline, tries);
+        tries++) {
+      report = Sessions.next(connection, deadline, statement);
+    }
+    return report;
   }
 
   /**
@@ -122,12 +131,10 @@ final class ReaderEntries {
     }
     Row.Shown shown = seen.row().grant(stored).orElseThrow();
     StoredClaim granted = shown.isAlone() ? stored.alone() : stored;
-    long leftMicros = Sessions.next(
+    long leftMicros = untilUnlocked(
         connection,
         deadline,
-        same -> shown.isAlone()
-            ? dialect.extend(same, granted, shown.number(), stored.ttlMicros())
-            : statements.extend(same, granted, stored.ttlMicros()));
+        same -> dialect.extend(same, granted, shown.number(), stored.ttlMicros()));
     return leftMicros == Protocol.NONE
         ? Optional.empty() // Its row is locked; the poller looks again.
         : Optional.of(JdbcGrant.of(database, claim, granted, shown.number(), claim.ttl(), true));

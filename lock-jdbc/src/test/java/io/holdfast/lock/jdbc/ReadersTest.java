@@ -29,7 +29,6 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -206,7 +205,7 @@ class ReadersTest {
       lockRow(other, server, key);
       Claim late = readClaim(key);
       assertThatThrownBy(() -> clients.stores.get(1).tryAcquire(late))
-          .isInstanceOf(StoreException.class);
+          .isInstanceOfSatisfying(StoreException.class, ReadersTest::assertAnswered);
       other.rollback();
 
       Await.pause(Duration.ofSeconds(3));
@@ -215,8 +214,14 @@ class ReadersTest {
     }
   }
 
+  /** A statement that is not answered in time costs its connection. */
+  private static void assertAnswered(StoreException failure) {
+    assertThat(failure).returns(false, StoreException::mayHaveHappened);
+  }
+
   @EachRealServer
-  void readersWhoseRowsStayLockedKeepNoOtherLeaseFromItsRenewal(Server server) throws Exception {
+  void readersWhoseRowsStayLockedCostNoOtherItsRenewalAndNoConnection(Server server)
+      throws Exception {
     try (Clients clients = new Clients(server, 1);
         Connection other = server.connect()) {
       JdbcStore store = clients.stores.get(0);
@@ -229,15 +234,26 @@ class ReadersTest {
       }
       grants.add(store.tryAcquire(readClaim(freshKey())).orElseThrow());
       grants.add(store.tryAcquire(claim(freshKey())).orElseThrow());
+      growOld();
 
       List<Renewal> renewed = store.renew(grants);
 
-      assertThat(renewed.subList(0, 3)).hasOnlyElementsOfType(Renewal.Unknown.class);
+      assertThat(renewed.subList(0, 3)).allSatisfy(renewal -> {
+        assertThat(renewal).isInstanceOf(Renewal.Unknown.class);
+        assertAnswered((StoreException) ((Renewal.Unknown) renewal).cause());
+      });
       Renewal whole = new Renewal.Renewed(grants.get(0).claim().ttl());
       assertThat(renewed.subList(3, 5)).containsOnly(whole);
+      assertThatThrownBy(() -> store.extend(grants.get(0), LONG_TTL))
+          .isInstanceOfSatisfying(StoreException.class, ReadersTest::assertAnswered);
       other.rollback();
       assertThat(store.renew(grants)).containsOnly(whole);
     }
+  }
+
+  /** Waits until grants have clearly less time than their TTL, so that a renewal has work to do. */
+  private static void growOld() {
+    Await.pause(Duration.ofMillis(100));
   }
 
   private static void lockRow(Connection transaction, Server server, LockKey key)
@@ -248,39 +264,30 @@ class ReadersTest {
     }
   }
 
-  /** Those who enter and leave have the row locked nearly all the time. */
-  @EachServer
-  @Timeout(180)
-  void aLongReadIsRenewedHoweverManyOthersEnterAndLeave(Server server) throws Exception {
-    int others = 4;
-    AtomicBoolean enough = new AtomicBoolean();
-    try (Clients clients = new Clients(server, others + 1)) {
-      JdbcStore store = clients.stores.get(others);
-      Grant read = store.tryAcquire(readClaim(key)).orElseThrow();
-      ExecutorService executor = Executors.newFixedThreadPool(others);
-      List<Future<Integer>> all = new ArrayList<>();
-      for (JdbcStore each : clients.stores.subList(0, others)) {
-        all.add(executor.submit(() -> {
-          int rounds = 0;
-          while (!enough.get()) {
-            release(each, Waiting.acquire(each, readClaim(key)));
-            rounds++;
+  /** Those who enter and leave can have the row locked nearly all the time. */
+  @EachRealServer
+  void aReaderIsRenewedThoughItsRowIsLockedAtTheFirstTries(Server server) throws Exception {
+    AtomicInteger lockedTries = new AtomicInteger(-1);
+    try (HikariDataSource pool = server.pool(5);
+        Connection other = server.connect();
+        JdbcStore store = Stores.open(new Wrapper(pool) {
+          @Override
+          public Connection getConnection() throws SQLException {
+            if (lockedTries.getAndDecrement() == 0) { // -1: not now, nor any more.
+              other.rollback();
+            }
+            return wrapped.getConnection();
           }
-          return rounds;
-        }));
-      }
-      for (int renewal = 0; renewal < 8; renewal++) {
-        Await.pause(Duration.ofMillis(50));
-        assertThat(store.renew(List.of(read)))
-            .containsExactly(new Renewal.Renewed(read.claim().ttl()));
-        assertThat(store.extend(read, LONG_TTL)).isPresent();
-      }
-      enough.set(true);
-      for (Future<Integer> one : all) {
-        assertThat(one.get(60, TimeUnit.SECONDS)).isPositive();
-      }
-      executor.shutdown();
-      assertThat(numbers(store)).containsExactly(read.number());
+        })) {
+      other.setAutoCommit(false);
+      Grant read = store.tryAcquire(readClaim(key)).orElseThrow();
+      lockRow(other, server, key);
+      growOld();
+      lockedTries.set(10);
+
+      assertThat(store.renew(List.of(read)))
+          .containsExactly(new Renewal.Renewed(read.claim().ttl()));
+      assertThat(lockedTries).hasNegativeValue();
     }
   }
 
@@ -465,8 +472,7 @@ class ReadersTest {
         boolean writes = thread == 0;
         all.add(executor.submit(() -> {
           for (int round = 0; round < 20; round++) {
-            Claim claim = writes ? claim(key) : readClaim(key);
-            Grant grant = Waiting.acquire(store, claim);
+            Grant grant = Waiting.acquire(store, writes ? () -> claim(key) : () -> readClaim(key));
             (writes ? writers : readers).incrementAndGet();
             assertThat(writers.get()).isLessThanOrEqualTo(1);
             assertThat(writers.get() > 0 && readers.get() > 0).as("both").isFalse();

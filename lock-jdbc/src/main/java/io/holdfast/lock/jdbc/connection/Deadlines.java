@@ -34,6 +34,11 @@ public final class Deadlines {
     return deadline.within(Duration.ofNanos(Math.max(0, deadline.leftNanos()) / divisor));
   }
 
+  /** Whether enough time is left for another try after a wait of this length. */
+  public static boolean leavesATry(Deadline deadline, long waitNanos) {
+    return deadline.leftNanos() > waitNanos + deadline.whole().toNanos() / SHARE_OF_A_TRY;
+  }
+
   /**
    * Pauses before the next try: longer each time, and at random, so that clients that were in each
    * other's way do not meet again. An interrupt does not end it, or an interrupted thread would try
@@ -44,7 +49,7 @@ public final class Deadlines {
   public static boolean pause(Deadline deadline, int failures) {
     long bound = Math.min(PAUSE_NANOS_MAX, PAUSE_NANOS_MIN << Math.min(failures, 10));
     long nanos = ThreadLocalRandom.current().nextLong(bound / 2, bound);
-    if (deadline.leftNanos() <= nanos + deadline.whole().toNanos() / SHARE_OF_A_TRY) {
+    if (!leavesATry(deadline, nanos)) {
       return false;
     }
     return deadline.within(Duration.ofNanos(nanos)).awaitUninterruptibly(leftNanos -> {

@@ -61,8 +61,14 @@ enum LockStatement {
   LEAVE_READERS_WAITING(texts -> leaveReaders(texts, Template.UPDATE_ONE_WAITING)),
   HAND_OVER_BY_READER(Template.FIRST_OR_FAIL, "{inside} AND {rest} = ''", "TRUE"),
   HAND_OVER_BY_READER_TO_UNLOCKED(Template.FIRST_UNLOCKED, "{inside} AND {rest} = ''", "TRUE"),
-  EXTEND_READER(texts -> extendReader(texts, Template.UPDATE_ONE)),
-  EXTEND_READER_WAITING(texts -> extendReader(texts, Template.UPDATE_ONE_WAITING)),
+  EXTEND_READER(texts -> texts.updateOne(
+      Template.UPDATE_ONE,
+      "{inside} AND {own end} > CONCAT('', {now} + {late})",
+      "expires_at = GREATEST(expires_at,"
+          + " {now} + {report}(GREATEST(CAST({own end} AS DECIMAL(20)) - {now}, :ttl))),"
+          + " readers = REGEXP_REPLACE(readers, CONCAT({owner}, {any end}),"
+          + " CONCAT({owner}, GREATEST({own end}, CONCAT('', {now} + :ttl))))",
+      "CAST({own end} AS DECIMAL(20)) - {now}")),
   RENEW_READERS(texts -> texts.ofEach(updateUnlocked(
       texts,
       "name IN (:keys) AND {inside} AND {own end} > CONCAT('', {now} + {late})",
@@ -194,17 +200,6 @@ enum LockStatement {
             + " expires_at = CASE WHEN {rest} = '' THEN 1 ELSE expires_at END,"
             + " readers = {rest}, guarded = guarded + 0 * {report}({left})",
         "{left}{unsynced}");
-  }
-
-  private static String extendReader(Texts texts, Template template) {
-    return texts.updateOne(
-        template,
-        "{inside} AND {own end} > CONCAT('', {now} + {late})",
-        "expires_at = GREATEST(expires_at,"
-            + " {now} + {report}(GREATEST(CAST({own end} AS DECIMAL(20)) - {now}, :ttl))),"
-            + " readers = REGEXP_REPLACE(readers, CONCAT({owner}, {any end}),"
-            + " CONCAT({owner}, GREATEST({own end}, CONCAT('', {now} + :ttl))))",
-        "CAST({own end} AS DECIMAL(20)) - {now}");
   }
 
   private static String updateUnlocked(Texts texts, String where, String set) {

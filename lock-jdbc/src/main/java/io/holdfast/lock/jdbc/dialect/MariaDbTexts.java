@@ -16,7 +16,8 @@ final class MariaDbTexts extends MySqlTexts {
     return switch (template) {
       case UPDATE_ONE ->
         WITHOUT_WAITING + "UPDATE {table} l SET {set} WHERE name = :key AND {condition}";
-      case UPDATE_ONE_WAITING -> SET_STATEMENT + "innodb_lock_wait_timeout = 1 FOR " + text;
+      case UPDATE_ONE_WAITING ->
+        SET_STATEMENT + "innodb_lock_wait_timeout = " + Template.ROW_WAIT_SECONDS + " FOR " + text;
       case ACQUIRE -> WITHOUT_WAITING + "UPDATE {table} SET " + TAKE_OR_TELL + " WHERE name = :key";
       case HAND_OVER -> WITHOUT_WAITING + text;
       case FIRST_OR_FAIL -> "FOR UPDATE";

@@ -35,7 +35,10 @@ final class PostgresTexts extends Texts {
       case UPDATE_ONE_WAITING ->
         template(Template.UPDATE_ONE)
             .replace(" SKIP LOCKED", "")
-            .replace("{now} AS now", "{now} AS now, set_config('lock_timeout', '1s', true)");
+            .replace(
+                "{now} AS now",
+                "{now} AS now, set_config('lock_timeout', '" + Template.ROW_WAIT_SECONDS
+                    + "s', true)");
       case REPORT -> "";
       case ACQUIRE -> """
           WITH taken AS ({update})

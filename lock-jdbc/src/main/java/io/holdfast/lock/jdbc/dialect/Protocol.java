@@ -29,12 +29,12 @@ public final class Protocol {
    */
   public static final long UNSURE = 2;
 
-  /** The answer of {@link Dialect#leaveReaders} if the lock is free. */
+  /** The answer of {@link ReaderStatements#leave} if the lock is free. */
   static final long FREED = 1;
 
   /**
-   * The greatest answer of {@link Dialect#leaveReaders} with which the lock is free in time, if all
-   * others that share it have crashed: the time that it would be late.
+   * The greatest answer of {@link ReaderStatements#leave} with which the lock is free in time, if
+   * all others that share it have crashed: the time that it would be late.
    */
   public static final long SHARED_MICROS = 500_000;
 

@@ -4,6 +4,7 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
 
 /**
  * The statements that only readers need, as {@link Dialect} has the others. Some wait for a locked
@@ -11,6 +12,9 @@ import java.util.Map;
  * guards.
  */
 public final class ReaderStatements {
+  /** The longest wait for a locked row, where the database can limit it. */
+  public static final long ROW_WAIT_NANOS = TimeUnit.SECONDS.toNanos(Template.ROW_WAIT_SECONDS);
+
   private final Dialect dialect;
 
   public ReaderStatements(Dialect dialect) {
@@ -29,42 +33,33 @@ public final class ReaderStatements {
   }
 
   /**
-   * Does {@link Dialect#take} beside readers that were just seen. Waits for a row that one of them
-   * has locked, unless the database can't limit that: it would let a reader in whose client has
-   * given up meanwhile, and who then is inside until its time is over.
+   * Does {@link Dialect#take} beside readers that were just seen. Unless the database limits a wait
+   * for a row, it does not wait: it would let a reader in whose client has given up meanwhile, and
+   * who then is inside until its time is over.
+   *
+   * @param mayWait whether there is time to wait for a row that one of them has locked
    */
-  public long takeBeside(Connection connection, StoredClaim claim, long place) throws SQLException {
-    LockStatement take = dialect.limitsWaitsForRows()
+  public long takeBeside(Connection connection, StoredClaim claim, long place, boolean mayWait)
+      throws SQLException {
+    LockStatement take = mayWait && dialect.limitsWaitsForRows()
         ? LockStatement.TAKE_BESIDE_READERS
         : LockStatement.TAKE_TO_READ;
     return dialect.runForReport(connection, dialect.sql(take), dialect.ofClaim(claim, place));
   }
 
   /**
-   * Does {@link Dialect#extend} for a reader that was just seen. Waits for a row that is locked,
-   * unless the database can't limit that.
-   */
-  public long extend(Connection connection, StoredClaim claim, long ttlMicros) throws SQLException {
-    LockStatement extend = dialect.limitsWaitsForRows()
-        ? LockStatement.EXTEND_READER_WAITING
-        : LockStatement.EXTEND_READER;
-    return dialect.runForReport(
-        connection, dialect.sql(extend), claim.grant(Protocol.NONE, ttlMicros));
-  }
-
-  /**
    * Ends a reader's grant, even if its time is over, and frees the lock if it was the last and
    * nobody can be in its line.
    *
-   * @param waits whether to wait for a locked row. If the database can't limit that, it is not done
-   *     for a while after a statement had no answer in time, or sessions would pile up
+   * @param mayWait whether there is time to wait for a locked row. If the database can't limit
+   *     that, it is not done for a while after a statement had no answer in time, or sessions would
+   *     pile up
    * @return {@link Protocol#NONE} if it did nothing: call {@link Dialect#handOver}. Above
    *     {@link Protocol#SHARED_MICROS} if the lock may end later than its readers: {@link #tidy} it
    */
-  public long leave(Connection connection, StoredClaim claim, boolean waits) throws SQLException {
-    boolean mayWait = dialect.limitsWaitsForRows() || dialect.waitMillis() == 0;
-    LockStatement leave =
-        waits && mayWait ? LockStatement.LEAVE_READERS_WAITING : LockStatement.LEAVE_READERS;
+  public long leave(Connection connection, StoredClaim claim, boolean mayWait) throws SQLException {
+    boolean waits = mayWait && (dialect.limitsWaitsForRows() || dialect.waitMillis() == 0);
+    LockStatement leave = waits ? LockStatement.LEAVE_READERS_WAITING : LockStatement.LEAVE_READERS;
     return dialect.runForReport(connection, dialect.sql(leave), claim.grant(Protocol.NONE, 0));
   }
 

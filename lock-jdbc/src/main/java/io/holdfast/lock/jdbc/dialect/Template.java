@@ -29,8 +29,8 @@ enum Template {
   UPDATE_ONE,
 
   /**
-   * Does {@link #UPDATE_ONE}, but waits for a locked row: a second at most, and on MySQL, which
-   * can't limit that, for as long as the server allows, even if the client is gone.
+   * Does {@link #UPDATE_ONE}, but waits for a locked row: for {@link #ROW_WAIT_SECONDS}, and on
+   * MySQL, which can't limit that, for as long as the server allows, even if the client is gone.
    */
   UPDATE_ONE_WAITING,
 
@@ -75,5 +75,8 @@ enum Template {
   DELETE_UNLOCKED,
 
   /** Needs all rights on the table of waiters, and changes nothing. */
-  TRY_WAITING
+  TRY_WAITING;
+
+  /** The longest wait of {@link #UPDATE_ONE_WAITING}, where the database can limit it. */
+  static final int ROW_WAIT_SECONDS = 1;
 }
