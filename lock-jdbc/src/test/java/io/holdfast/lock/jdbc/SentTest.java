@@ -133,9 +133,10 @@ class SentTest {
 
   private static void readers(Sent sent, JdbcStore store) throws Exception {
     LockKey key = Claims.freshKey();
-    Grant first = sent.by(
-        "tryLock() to read a new name",
-        () -> store.tryAcquire(Stores.readClaim(key)).orElseThrow());
+    // For longer, so that there is nothing to write back when the other one leaves.
+    Claim longer = Stores.readClaim(key, Claims.TTL.multipliedBy(10));
+    Grant first =
+        sent.by("tryLock() to read a new name", () -> store.tryAcquire(longer).orElseThrow());
     Grant grant = sent.by(
         "tryLock() to read", () -> store.tryAcquire(Stores.readClaim(key)).orElseThrow());
     Grant other = store.tryAcquire(Stores.readClaim(Claims.freshKey())).orElseThrow();
