@@ -54,7 +54,7 @@ class GateTest {
       new Report("lock-redis", "redis.RedisConformanceTest"),
       Set.of(CALLER_TRANSACTIONS),
       new Report("lock-zookeeper", "zookeeper.ZooKeeperConformanceTest"),
-      Set.of(SEMAPHORES, CALLER_TRANSACTIONS),
+      Set.of(CALLER_TRANSACTIONS),
       new Report("lock-consul", "consul.ConsulConformanceTest"),
       Set.of(SEMAPHORES, CALLER_TRANSACTIONS));
 

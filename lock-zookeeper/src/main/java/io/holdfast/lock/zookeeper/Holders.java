@@ -6,6 +6,7 @@ import io.holdfast.lock.spi.LockKind;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoredHolder;
 import io.holdfast.lock.spi.StoredLock;
+import io.holdfast.lock.spi.StoredPermit;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
@@ -14,6 +15,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import org.apache.zookeeper.ZooKeeper;
 import org.apache.zookeeper.client.ZKClientConfig;
@@ -62,7 +64,7 @@ final class Holders {
       return List.of();
     }
     Line line = Line.of(parent, listed.get());
-    Line.Place head = line.head();
+    Place head = line.head();
     if (head == null || !head.shared() || isMarked(zk, parent, line, deadline)) {
       return List.of();
     }
@@ -82,9 +84,42 @@ final class Holders {
     if (line.marks().isEmpty()) {
       return false;
     }
-    List<Wire.Reading> readings = Marks.read(zk, parent, line.marks());
+    List<Wire.Reading> readings = Marks.read(zk, parent, line);
     long nowMillis = marks.writeClock(zk, deadline);
-    return Marks.last(marks.await(readings, deadline), nowMillis) != null;
+    return !Marks.stillCounting(marks.await(readings, deadline), nowMillis).isEmpty();
+  }
+
+  /** Returns who has the permits of a semaphore, those that only a mark keeps included. */
+  List<StoredPermit> permits(LockKey key) throws StoreException {
+    Deadline deadline = wire.deadline();
+    ZooKeeper zk = wire.handle();
+    String parent = Names.path(root, key);
+    Answer<List<String>> listed = wire.untilAnswered(() -> Wire.listNewest(zk, parent), deadline);
+    if (listed.isAbsent()) {
+      return List.of();
+    }
+    Line line = Line.of(parent, listed.get());
+    List<Place> inside = line.inside();
+    List<Wire.Reading> readings = readInside(zk, parent, line);
+    Map<Integer, StoredPermit> permits = new TreeMap<>();
+    if (!line.marks().isEmpty()) {
+      List<Wire.Reading> markReadings = Marks.read(zk, parent, line);
+      long nowMillis = marks.writeClock(zk, deadline);
+      for (Marks.Mark mark : Marks.stillCounting(marks.await(markReadings, deadline), nowMillis)) {
+        int permit = mark.place().permit();
+        permits.put(permit, new StoredPermit(permit, mark.holder(nowMillis)));
+      }
+    }
+    for (int i = 0; i < inside.size(); i++) {
+      int permit = inside.get(i).permit();
+      Answer<Wire.Node> read = wire.untilRead(readings.get(i), deadline);
+      // One that is absent has left meanwhile. A later one whose permit another has gives way.
+      if (!read.isAbsent()) {
+        permits.putIfAbsent(permit, new StoredPermit(permit, holder(read.get())));
+      }
+    }
+    permits.remove(Names.NO_PERMIT); // of a later version
+    return List.copyOf(permits.values());
   }
 
   /** Begins to read the nodes whose turn has come. */
@@ -96,7 +131,7 @@ final class Holders {
 
   private static StoredHolder holder(Wire.Node node) {
     return new StoredHolder(
-        node.stat().getCzxid(), node.data().holder(), node.since(), node.data().duration(), false);
+        node.number(), node.data().holder(), node.since(), node.data().duration(), false);
   }
 
   List<StoredLock> list(LockKind kind, String namePrefix, int limit) throws StoreException {
@@ -213,14 +248,14 @@ final class Holders {
     }
 
     private void read(LockKey key, Line line, List<Taken> taken) {
-      Line.Place head = line.head();
+      Place head = line.head();
       if (head != null || !line.marks().isEmpty()) {
         String parent = Names.path(root, key);
         taken.add(new Taken(
             key,
             line,
             head == null ? null : Wire.beginRead(zk, parent + "/" + head.name()),
-            Marks.read(zk, parent, line.marks())));
+            Marks.read(zk, parent, line)));
       }
     }
 
@@ -242,11 +277,10 @@ final class Holders {
      * waiting; null if there is neither, or it is not known yet.
      */
     private @Nullable StoredHolder holder(Taken taken, long nowMillis) throws StoreException {
-      Marks.Mark mark = Marks.last(marks.await(taken.marks(), deadline), nowMillis);
-      if (mark != null) {
-        Wire.Node node = mark.node();
-        return new StoredHolder(
-            mark.number(), node.data().holder(), node.since(), mark.rest(nowMillis), true);
+      List<Marks.Mark> counting =
+          Marks.stillCounting(marks.await(taken.marks(), deadline), nowMillis);
+      if (!counting.isEmpty()) {
+        return counting.get(counting.size() - 1).holder(nowMillis);
       }
       if (taken.head() == null) {
         return null;

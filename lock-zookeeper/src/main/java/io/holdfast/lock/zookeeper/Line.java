@@ -1,7 +1,10 @@
 package io.holdfast.lock.zookeeper;
 
+import io.holdfast.lock.spi.Claim;
+import io.holdfast.lock.spi.PermitsDifferException;
 import io.holdfast.lock.spi.StoreException;
 import java.util.ArrayList;
+import java.util.BitSet;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Objects;
@@ -10,17 +13,20 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The line of a lock, as one listing of its node shows it.
+ * The line of a lock or a semaphore, as one listing of its node shows it.
+ *
+ * <p>A claim to a permit has its node's sequence number for its place, too. Those before it are
+ * final: they go, and one that waits gets a permit, but none joins, and none gives a permit up for
+ * another. Who enters has seen that nobody before it waits, that they are fewer than the permits,
+ * and that none of them has its permit. So there are never more inside than permits, and none has
+ * the permit of another; and a permit's grants are in the order of joining.
  *
  * @param places the places in the order of their turns
- * @param marks the names of nodes that keep the lock taken for a minimum hold
+ * @param marks the nodes that keep the lock or a permit taken for a minimum hold
  */
-record Line(List<Place> places, List<String> marks) {
+record Line(List<Place> places, List<Place> marks) {
   /** The end of a sequential node's name. Before it is what made the node, of whatever version. */
   private static final Pattern SEQUENCE = Pattern.compile("[-\\d]\\d{9}$");
-
-  /** The name of a reader's node. */
-  private static final Pattern READER = Pattern.compile("[0-9a-f]{32}s\\d{10}");
 
   /**
    * The greatest sequence number that is accepted. ZooKeeper counts to 2^31 - 1 and then repeats
@@ -30,13 +36,6 @@ record Line(List<Place> places, List<String> marks) {
   static final int SEQUENCE_MAX = Integer.MAX_VALUE - 1_000_000;
 
   /**
-   * A node in the line. One of a later version has its place in the order, and blocks.
-   *
-   * @param shared whether it is a reader's
-   */
-  record Place(String name, int sequence, boolean shared) {}
-
-  /**
    * Reads a listing.
    *
    * @throws StoreException the position of a node can't be determined: the order is not known, so
@@ -44,10 +43,10 @@ record Line(List<Place> places, List<String> marks) {
    */
   static Line of(String parent, List<String> children) throws StoreException {
     List<Place> places = new ArrayList<>(children.size());
-    List<String> marks = new ArrayList<>(0);
+    List<Place> marks = new ArrayList<>(0);
     for (String child : children) {
       if (child.startsWith(Names.MARK_PREFIX)) {
-        marks.add(child);
+        marks.add(Place.named(child, 0));
       } else {
         places.add(place(parent, child));
       }
@@ -67,13 +66,18 @@ record Line(List<Place> places, List<String> marks) {
     }
     long number = Long.parseLong(sequence.group());
     if (number >= 0 && number <= SEQUENCE_MAX) {
-      return new Place(child, (int) number, READER.matcher(child).matches());
+      return Place.named(child, (int) number);
     }
     throw StoreException.refused(
         ("ZooKeeper's sequence numbers under %s are used up (%s). Delete that node when nobody uses"
                 + " the lock; they then begin again")
             .formatted(parent, child),
         null);
+  }
+
+  /** Returns the sequence number at the end of a node's name. */
+  static String sequence(String name) {
+    return name.substring(name.length() - 10);
   }
 
   /** Returns the number of places before that of this node; -1: it has none. */
@@ -86,33 +90,71 @@ record Line(List<Place> places, List<String> marks) {
     return places.isEmpty() ? null : places.get(0);
   }
 
-  /**
-   * Returns the place that one at this index waits for: the last before it that it can't share the
-   * lock with; null: its turn has come, once no mark counts.
-   *
-   * @param shared whether the one at the index is a reader
-   */
-  @Nullable
-  Place blocker(int index, boolean shared) {
-    Objects.checkIndex(index, places.size() + 1); // A node that is not in line has no turn.
-    for (int i = index - 1; i >= 0; i--) {
-      Place before = places.get(i);
-      if (!shared || !before.shared()) {
-        return before;
-      }
-    }
-    return null;
+  /** Returns the same line, with these marks only. */
+  Line withMarks(List<Place> others) {
+    return new Line(places, others);
+  }
+
+  /** Does {@link #turn(int, Claim, int)} for a node in the line. */
+  Turn turn(OwnNode node) throws PermitsDifferException {
+    return turn(indexOf(node.name()), node.claim, node.permit());
+  }
+
+  /** Whether nothing but marks, if they count, keeps a node waiting. */
+  boolean isKeptByMarks(OwnNode node) throws PermitsDifferException {
+    return !marks.isEmpty()
+        && turn(node) instanceof Turn.Full
+        && withMarks(List.of()).turn(node) instanceof Turn.Now;
   }
 
   /**
-   * Returns the places whose turn has come: they have the lock, or take it next, once no mark
-   * counts. That is the first, and if it is a reader's, all up to the first writer's.
+   * Returns whether the turn of one at this index has come, if all marks count.
+   *
+   * @param permit the permit in its name, or {@link Names#NO_PERMIT}
+   * @return {@link Turn.Now} with that permit if it is free, else with the next that is
+   * @throws PermitsDifferException the first in line knows another number of permits
+   */
+  Turn turn(int index, Claim claim, int permit) throws PermitsDifferException {
+    Objects.checkIndex(index, places.size() + 1); // A node that is not in line has no turn.
+    List<Place> before = places.subList(0, index);
+    if (index > 0) {
+      before.get(0).requireEqualPermits(claim);
+    }
+    for (int i = index - 1; i >= 0; i--) {
+      if (!before.get(i).letsIn(claim.mode())) {
+        return new Turn.Behind(before.get(i));
+      }
+    }
+    if (claim.mode() instanceof Claim.Permit permits) {
+      return turn(before, permits, permit);
+    }
+    return marks.isEmpty() ? new Turn.Now(Names.NO_PERMIT) : new Turn.Full(null);
+  }
+
+  private Turn turn(List<Place> before, Claim.Permit permits, int permit) {
+    if (before.size() + marks.size() >= permits.of()
+        || !marks.stream().allMatch(mark -> mark.letsIn(permits))) {
+      return new Turn.Full(null);
+    }
+    BitSet taken = new BitSet(permits.of());
+    before.forEach(place -> taken.set(place.permit()));
+    marks.forEach(mark -> taken.set(mark.permit()));
+    int free = taken.nextClearBit(Math.max(0, permit));
+    return new Turn.Now(free < permits.of() ? free : taken.nextClearBit(0));
+  }
+
+  /**
+   * Returns the places whose turn has come, once no mark keeps it from them. Of a lock, that is the
+   * first, which has it or takes it next, and if it is a reader's, all up to the first writer's; of
+   * a semaphore, all with a permit up to the first that waits.
    */
   List<Place> inside() {
-    int readers = 0;
-    while (readers < places.size() && places.get(readers).shared()) {
-      readers++;
+    Place head = head();
+    if (head == null) {
+      return List.of();
     }
-    return places.subList(0, Math.min(Math.max(1, readers), places.size()));
+    Claim.Mode mode = head.of() > 0 ? new Claim.Permit(head.of()) : Claim.SHARED;
+    List<Place> inside = places.stream().takeWhile(place -> place.letsIn(mode)).toList();
+    return inside.isEmpty() && head.of() == 0 ? List.of(head) : inside;
   }
 }

@@ -1,7 +1,9 @@
 package io.holdfast.lock.zookeeper;
 
 import io.holdfast.lock.spi.Deadline;
+import io.holdfast.lock.spi.PermitsDifferException;
 import io.holdfast.lock.spi.StoreException;
+import io.holdfast.lock.spi.StoredHolder;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -12,7 +14,6 @@ import org.apache.zookeeper.OpResult;
 import org.apache.zookeeper.ZooKeeper;
 import org.apache.zookeeper.data.ACL;
 import org.apache.zookeeper.data.Stat;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Marks: nodes that keep a name taken for the rest of a minimum hold. A mark's age is measured by
@@ -35,7 +36,12 @@ final class Marks {
    *
    * @param number the number of the grant that left it
    */
-  record Mark(String path, long number, Wire.Node node) {
+  record Mark(Place place, String path, long number, Wire.Node node) {
+    /** Returns the former holder, whose minimum hold the mark keeps. */
+    StoredHolder holder(long nowMillis) {
+      return new StoredHolder(number, node.data().holder(), node.since(), rest(nowMillis), true);
+    }
+
     /** Returns the time for which it still counts; zero if its time is over. */
     Duration rest(long nowMillis) {
       long ageMillis = Math.max(0, nowMillis - node.stat().getMtime());
@@ -45,8 +51,10 @@ final class Marks {
   }
 
   /** Begins to read marks. */
-  static List<Wire.Reading> read(ZooKeeper zk, String parent, List<String> names) {
-    return names.stream().map(name -> Wire.beginRead(zk, parent + "/" + name)).toList();
+  static List<Wire.Reading> read(ZooKeeper zk, String parent, Line line) {
+    return line.marks().stream()
+        .map(mark -> Wire.beginRead(zk, parent + "/" + mark.name()))
+        .toList();
   }
 
   /**
@@ -75,35 +83,34 @@ final class Marks {
     for (Wire.Reading reading : readings) {
       Answer<Wire.Node> answer = wire.untilRead(reading, deadline);
       if (!answer.isAbsent()) {
-        marks.add(new Mark(reading.path(), grantNumber(reading.path()), answer.get()));
+        String path = reading.path();
+        String name = path.substring(path.lastIndexOf('/') + 1);
+        marks.add(new Mark(Place.named(name, 0), path, number(name), answer.get()));
       }
     }
     return marks;
   }
 
-  private static long grantNumber(String path) throws StoreException {
-    String name = path.substring(path.lastIndexOf('/') + 1);
+  private static long number(String name) throws StoreException {
     try {
-      return Long.parseLong(name.substring(Names.MARK_PREFIX.length()), 16);
-    } catch (NumberFormatException e) {
+      return Names.numberOfMark(name);
+    } catch (IllegalArgumentException | IndexOutOfBoundsException e) {
       throw StoreException.refused("There is a node that is not a lock's: " + name, e);
     }
   }
 
   /**
-   * Returns how long the marks still keep those waiting whose turn has come; deletes them, and
-   * returns zero, if the time of all is over.
+   * Returns whether the turn of a node has come. If only marks keep it waiting, those whose time is
+   * over are deleted first.
    *
-   * @param node one whose turn has come
-   * @return that time; null if the node is gone, and the time of all marks is over
+   * @throws PermitsDifferException those before it, or a mark, have another number of permits
    */
-  @Nullable
-  Duration clearOrRest(ZooKeeper zk, OwnNode node, List<String> names, Deadline deadline)
-      throws StoreException {
-    if (names.isEmpty()) {
-      return Duration.ZERO;
+  Turn turn(ZooKeeper zk, OwnNode node, Line line, Deadline deadline) throws StoreException {
+    Turn besideAll = line.turn(node);
+    if (!line.isKeptByMarks(node)) {
+      return besideAll;
     }
-    List<Wire.Reading> readings = read(zk, node.parent, names);
+    List<Wire.Reading> readings = read(zk, node.parent, line);
     long nowMillis = writeClock(zk, deadline);
     List<Mark> marks = await(readings, deadline);
     for (Mark mark : marks) {
@@ -111,11 +118,19 @@ final class Marks {
         countAnew(zk, mark, deadline);
       }
     }
-    Mark last = last(marks, nowMillis);
-    if (last != null) {
-      return last.rest(nowMillis);
+    List<Mark> counting = stillCounting(marks, nowMillis);
+    List<Mark> over = marks.stream().filter(mark -> !counting.contains(mark)).toList();
+    if (!over.isEmpty() && !delete(zk, node, over, deadline)) {
+      return new Turn.Gone();
     }
-    return delete(zk, node, marks, deadline) ? Duration.ZERO : null;
+    Turn beside = line.withMarks(counting.stream().map(Mark::place).toList()).turn(node);
+    if (beside instanceof Turn.Now) {
+      return beside;
+    }
+    for (Mark mark : counting) {
+      mark.place().requireEqualPermits(node.claim);
+    }
+    return new Turn.Full(counting.get(0).rest(nowMillis));
   }
 
   /** Deletes marks whose time is over, if our own node exists; false if it does not. */
@@ -151,11 +166,11 @@ final class Marks {
         () -> Wire.write(zk, mark.path(), node.data().bytes(), node.stat().getVersion()), deadline);
   }
 
-  /** Returns the mark that keeps the name taken for the longest time, or null if none does. */
-  static @Nullable Mark last(List<Mark> marks, long nowMillis) {
+  /** Returns the marks whose time is not over, the one that ends first before the others. */
+  static List<Mark> stillCounting(List<Mark> marks, long nowMillis) {
     return marks.stream()
         .filter(mark -> !mark.rest(nowMillis).isZero())
-        .max(Comparator.comparing(mark -> mark.rest(nowMillis)))
-        .orElse(null);
+        .sorted(Comparator.comparing(mark -> mark.rest(nowMillis)))
+        .toList();
   }
 }

@@ -17,6 +17,9 @@ final class Names {
    */
   static final String MARK_PREFIX = "hold-";
 
+  /** Stands for the permit of an attempt that has none in its name. */
+  static final int NO_PERMIT = -1;
+
   /** The name of the node that is written to get the leader's time; no lock's node has it. */
   static final String CLOCK = "clock";
 
@@ -66,13 +69,38 @@ final class Names {
     return claim.mode() instanceof Claim.Shared;
   }
 
-  /** Returns the name of an attempt's node, to which ZooKeeper appends the sequence number. */
-  static String ofAttempt(Claim claim) {
+  /**
+   * Returns the name of an attempt's node, to which ZooKeeper appends the sequence number.
+   *
+   * @param permit the permit that it has or takes, or {@link #NO_PERMIT}
+   */
+  static String ofAttempt(Claim claim, int permit) {
+    if (claim.mode() instanceof Claim.Permit permits) {
+      return claim.ownerId() + label(permits, permit) + "-";
+    }
     return claim.ownerId() + (isShared(claim) ? "s" : "-");
   }
 
-  /** Returns the name of the mark that a grant with a minimum hold leaves. */
+  /** Returns the name of the mark that a node's grant with a minimum hold leaves. */
+  static String ofMark(OwnNode node) {
+    String mark = ofMark(node.number());
+    return node.claim.mode() instanceof Claim.Permit permits
+        ? mark + label(permits, node.permit())
+        : mark;
+  }
+
+  /** Returns the name of the mark that a grant of a lock leaves. */
   static String ofMark(long number) {
     return MARK_PREFIX + HexFormat.of().toHexDigits(number);
+  }
+
+  /** Returns the number of the grant that left a mark. */
+  static long numberOfMark(String mark) {
+    int digits = MARK_PREFIX.length();
+    return HexFormat.fromHexDigitsToLong(mark, digits, digits + 16);
+  }
+
+  private static String label(Claim.Permit permits, int permit) {
+    return "p" + permits.of() + (permit == NO_PERMIT ? "" : "." + permit);
   }
 }

@@ -9,10 +9,12 @@ import org.jspecify.annotations.Nullable;
  * The content of a node of ours: times for programs, and the holder for humans.
  *
  * @param duration for an attempt, its session's timeout; for a mark, the time for which it counts
- * @param since for a mark, the time at which the attempt of its grant was made; null for an
- *     attempt, whose node's {@code ctime} has it
+ * @param since the time at which the attempt was made; null if that is the node's own {@code ctime}
+ * @param number the number of the attempt's grant; null if that is the node's own {@code czxid}, or
+ *     in the name of a mark
  */
-record NodeData(Duration duration, @Nullable Instant since, String holder) {
+record NodeData(
+    Duration duration, @Nullable Instant since, @Nullable Long number, String holder) {
   private static final String VERSION = "holdfast 1";
 
   /**
@@ -20,9 +22,19 @@ record NodeData(Duration duration, @Nullable Instant since, String holder) {
    */
   private static final String ANY_VERSION = "holdfast ";
 
+  /** Makes the content of a node that has the number of its grant itself. */
+  NodeData(Duration duration, @Nullable Instant since, String holder) {
+    this(duration, since, null, holder);
+  }
+
   byte[] bytes() {
-    String times =
-        since == null ? "" + duration.toMillis() : duration.toMillis() + " " + since.toEpochMilli();
+    StringBuilder times = new StringBuilder().append(duration.toMillis());
+    if (since != null) {
+      times.append(' ').append(since.toEpochMilli());
+    }
+    if (number != null) {
+      times.append(' ').append(number);
+    }
     return (VERSION + "\n" + times + "\n" + holder).getBytes(StandardCharsets.UTF_8);
   }
 
@@ -31,11 +43,13 @@ record NodeData(Duration duration, @Nullable Instant since, String holder) {
     String text = bytes == null ? "" : new String(bytes, StandardCharsets.UTF_8);
     String[] lines = text.split("\n", 3);
     if (lines.length == 3 && lines[0].startsWith(ANY_VERSION)) {
-      String[] times = lines[1].split(" ", 2);
+      String[] times = lines[1].split(" ", 3);
       try {
-        Duration duration = Duration.ofMillis(Long.parseLong(times[0]));
-        Instant since = times.length == 1 ? null : Instant.ofEpochMilli(Long.parseLong(times[1]));
-        return new NodeData(duration, since, lines[2]);
+        return new NodeData(
+            Duration.ofMillis(Long.parseLong(times[0])),
+            times.length > 1 ? Instant.ofEpochMilli(Long.parseLong(times[1])) : null,
+            times.length > 2 ? Long.valueOf(times[2]) : null,
+            lines[2]);
       } catch (NumberFormatException e) {
         // Treated as any other text.
       }

@@ -8,6 +8,8 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicBoolean;
+import org.apache.zookeeper.ZooKeeper;
+import org.apache.zookeeper.data.Stat;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -30,13 +32,13 @@ final class OwnNode {
   final AtomicBoolean releaseSent = new AtomicBoolean();
 
   /**
-   * Whether its creation was sent again without an answer to the first request, so that a duplicate
-   * may exist.
+   * Whether another node of the attempt may exist: its creation was sent again without an answer to
+   * the first request, or it is being replaced or renamed.
    */
   volatile boolean mayHaveTwin;
 
-  // May be read without the monitor: set once, or an older value will do.
-  private volatile Wire.@Nullable Made made;
+  // May be read without the monitor: an older value will do.
+  private volatile @Nullable Made made;
   private volatile @Nullable ZooKeeperGrant grant;
   // All fields below are guarded by the monitor.
   private boolean wanted = true;
@@ -49,15 +51,28 @@ final class OwnNode {
     this.parent = parent;
   }
 
-  /** Notes that ZooKeeper created the node, in the session of this handle. */
-  void noteMade(Wire.Made node) {
+  /**
+   * The node as ZooKeeper created it, in the session of this handle.
+   *
+   * @param stat that of its creation, also if it was renamed
+   * @param permit the permit in its name; {@link Names#NO_PERMIT}: none
+   */
+  record Made(ZooKeeper zk, String path, Stat stat, int permit) {}
+
+  void noteMade(Made node) {
     made = node;
+  }
+
+  /** Notes that the node has got another path, and a permit. */
+  void noteRenamed(String path, int permit) {
+    Made before = Objects.requireNonNull(made);
+    made = new Made(before.zk(), path, before.stat(), permit);
   }
 
   /** Returns the path, or null if the node was not created or its path is not known. */
   @Nullable
   String pathIfMade() {
-    Wire.Made now = made;
+    Made now = made;
     return now == null ? null : now.path();
   }
 
@@ -69,7 +84,13 @@ final class OwnNode {
     return path().substring(parent.length() + 1);
   }
 
-  long czxid() {
+  /** Returns the permit in its name, or {@link Names#NO_PERMIT}. */
+  int permit() {
+    return Objects.requireNonNull(made).permit();
+  }
+
+  /** Returns the number of its grant: the {@code czxid} of its creation. */
+  long number() {
     return Objects.requireNonNull(made).stat().getCzxid();
   }
 
@@ -80,19 +101,19 @@ final class OwnNode {
 
   /** Returns the session that it belongs to, or 0 if that is not known. */
   long session() {
-    Wire.Made now = made;
+    Made now = made;
     return now == null ? 0 : now.stat().getEphemeralOwner();
   }
 
   /** Returns the current timeout of its session, which each reconnect negotiates anew. */
   Duration sessionTimeout() {
-    Wire.Made now = made;
+    Made now = made;
     return now == null ? Duration.ZERO : Duration.ofMillis(now.zk().getSessionTimeout());
   }
 
   /** Whether the handle of its session was closed. */
   boolean isHandleClosed() {
-    Wire.Made now = made;
+    Made now = made;
     return now != null && !now.zk().getState().isAlive();
   }
 

@@ -107,7 +107,7 @@ final class OwnNodes {
     if (holdFor.isZero()) {
       return List.of(delete);
     }
-    String mark = node.parent + "/" + Names.ofMark(node.czxid());
+    String mark = node.parent + "/" + Names.ofMark(node);
     marks.put(mark, time.nanos() + holdFor.toNanos() + MARK_GRACE_NANOS);
     // Rounded up, since a mark has whole milliseconds.
     NodeData data = new NodeData(holdFor.plusMillis(1), node.since(), node.claim.holder());
@@ -223,10 +223,9 @@ final class OwnNodes {
 
   /** Returns the names in a listing that are of nodes of a claim's attempt. */
   static List<String> ofAttempt(Answer<List<String>> listed, Claim claim) {
-    String prefix = Names.ofAttempt(claim);
     List<String> names = listed.value();
     return names == null
         ? List.of()
-        : names.stream().filter(name -> name.startsWith(prefix)).toList();
+        : names.stream().filter(name -> name.startsWith(claim.ownerId())).toList();
   }
 }

@@ -8,9 +8,13 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.apache.zookeeper.CreateMode;
+import org.apache.zookeeper.KeeperException.Code;
+import org.apache.zookeeper.Op;
+import org.apache.zookeeper.OpResult;
 import org.apache.zookeeper.ZooDefs;
 import org.apache.zookeeper.ZooKeeper;
 import org.apache.zookeeper.data.ACL;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Puts an attempt into the line: creates its node and lists the line in one round trip, since the
@@ -38,18 +42,37 @@ final class Placing {
    */
   record Placed(ZooKeeper zk, OwnNode node, Line line, SessionTrust.Lifetime trusted) {}
 
-  /** Creates a node. If that fails, the node is given up. */
-  Placed place(Claim claim, String parent, Deadline deadline) throws StoreException {
-    OwnNode node = nodes.enter(claim, parent);
+  /**
+   * Creates a node. If that fails, the node is given up.
+   *
+   * @param permit the permit that it is to have if it can enter with it, or {@link Names#NO_PERMIT}
+   */
+  Placed place(Claim claim, String parent, int permit, Deadline deadline) throws StoreException {
+    return place(nodes.enter(claim, parent), permit, deadline);
+  }
+
+  /**
+   * Creates a node, at the end of the line, in place of the one that an attempt has, which can't
+   * enter with its permit. At the old place, those who entered behind it may have any permit by
+   * now. If that fails, the node is given up.
+   *
+   * @param permit see above
+   */
+  Placed place(OwnNode node, int permit, Deadline deadline) throws StoreException {
+    String parent = node.parent;
+    String replaced = node.pathIfMade();
+    boolean mayHaveTwin = node.mayHaveTwin;
+    // Until both answers are there.
+    node.mayHaveTwin |= replaced != null;
     boolean placed = false;
     try {
       List<CompletableFuture<Answer<Boolean>>> parents = List.of();
       while (true) {
         ZooKeeper zk = wire.handle();
-        Sent sent = send(zk, node);
+        Sent sent = send(zk, node, permit, replaced);
         Answer<List<String>> listed = wire.await(sent.listing(), deadline);
         // Answers come in order, so this one has come too.
-        Answer<Wire.Made> made = wire.await(sent.making(), deadline);
+        Answer<OwnNode.Made> made = wire.await(sent.making(), deadline);
         if (made.isAbsent()) {
           if (parents.isEmpty()) {
             // The lock has no node yet. The requests to create it and its parents are sent first,
@@ -65,6 +88,7 @@ final class Placing {
         if (made.isSessionOver() || made.isConnectionLost()) {
           // Tried again with the next connection or session. If this request created a node, that
           // node has the same owner id, so deleteTwins() finds it.
+          mayHaveTwin = true;
           node.mayHaveTwin = true;
           parents = List.of();
           if (made.isConnectionLost()) {
@@ -78,12 +102,14 @@ final class Placing {
         }
         made.requireOk();
         SessionTrust.Lifetime trusted = trust.noteConfirmed(sent.request());
-        if (node.mayHaveTwin) {
+        mayHaveTwin |= !wire.await(sent.deleting(), deadline).isOk();
+        if (mayHaveTwin) {
           deleteTwins(zk, node, deadline);
         }
-        if (node.mayHaveTwin || listed.isConnectionLost()) {
+        if (mayHaveTwin || listed.isConnectionLost()) {
           listed = wire.untilAnswered(() -> Wire.list(zk, parent), deadline);
         }
+        node.mayHaveTwin = mayHaveTwin;
         Line line = Line.of(parent, listed.get());
         if (line.indexOf(node.name()) < 0) {
           throw StoreException.unanswered("Our node vanished at once: " + node.path(), null);
@@ -108,24 +134,25 @@ final class Placing {
     }
   }
 
-  /** The two requests of one try, which are under way. */
+  /** The requests of one try, which are under way. */
   private record Sent(
       SessionTrust.Request request,
-      CompletableFuture<Answer<Wire.Made>> making,
+      CompletableFuture<Answer<OwnNode.Made>> making,
+      CompletableFuture<Answer<Boolean>> deleting,
       CompletableFuture<Answer<List<String>>> listing) {}
 
-  private Sent send(ZooKeeper zk, OwnNode node) {
+  private Sent send(ZooKeeper zk, OwnNode node, int permit, @Nullable String replaced) {
     Claim claim = node.claim;
     SessionTrust.Request request = trust.request(zk);
     // The timeout is zero if this handle was never connected.
     NodeData data = new NodeData(Duration.ofMillis(zk.getSessionTimeout()), null, claim.holder());
-    CompletableFuture<Answer<Wire.Made>> making = Wire.send(answer -> zk.create(
-        node.parent + "/" + Names.ofAttempt(claim),
+    CompletableFuture<Answer<OwnNode.Made>> making = Wire.send(answer -> zk.create(
+        node.parent + "/" + Names.ofAttempt(claim, permit),
         data.bytes(),
         acl,
         CreateMode.EPHEMERAL_SEQUENTIAL,
         (code, p, ctx, name, stat) -> {
-          Wire.Made made = name == null ? null : new Wire.Made(zk, name, stat);
+          OwnNode.Made made = name == null ? null : new OwnNode.Made(zk, name, stat, permit);
           if (made != null) {
             // Noted even if nobody waits for it any more.
             node.noteMade(made);
@@ -133,7 +160,50 @@ final class Placing {
           answer.accept(code, made);
         },
         null));
-    return new Sent(request, making, Wire.list(zk, node.parent));
+    CompletableFuture<Answer<Boolean>> deleting = replaced == null
+        ? CompletableFuture.completedFuture(new Answer<>(Code.OK, true))
+        : Wire.delete(zk, replaced);
+    return new Sent(request, making, deleting, Wire.list(zk, node.parent));
+  }
+
+  /**
+   * Enters with a permit from the line: gives a node that waits a name with that permit, and its
+   * old place. The one who watches it is told by that.
+   *
+   * @return for how long the session is certain to live; null if the node is gone
+   */
+  SessionTrust.@Nullable Lifetime takePermit(
+      ZooKeeper zk, OwnNode node, int permit, Deadline deadline) throws StoreException {
+    String name = node.name();
+    String path = node.parent + "/" + Names.ofAttempt(node.claim, permit) + Line.sequence(name);
+    NodeData data =
+        new NodeData(node.sessionTimeout(), node.since(), node.number(), node.claim.holder());
+    List<Op> ops = List.of(
+        Op.delete(node.path(), -1), Op.create(path, data.bytes(), acl, CreateMode.EPHEMERAL));
+    boolean mayHaveTwin = node.mayHaveTwin;
+    node.mayHaveTwin = true;
+    while (true) {
+      SessionTrust.Request request = trust.request(zk);
+      Answer<List<OpResult>> answer = wire.await(Wire.multi(zk, ops), deadline);
+      if (answer.isOk()) {
+        node.noteRenamed(path, permit);
+        node.mayHaveTwin = mayHaveTwin;
+        return trust.noteConfirmed(request);
+      } else if (answer.isAbsent() || answer.isSessionOver()) {
+        return null;
+      } else if (!answer.isConnectionLost()) {
+        throw answer.failure();
+      }
+      trust.noteDisconnected(request);
+      wire.pauseBeforeRetry(answer, deadline);
+      Answer<List<String>> listed =
+          wire.untilAnswered(() -> Wire.listNewest(zk, node.parent), deadline);
+      if (listed.isOk() && listed.get().contains(path.substring(node.parent.length() + 1))) {
+        // That request was carried out.
+        node.noteRenamed(path, permit);
+        return trust.left(zk);
+      }
+    }
   }
 
   /**

@@ -137,9 +137,6 @@ final class Wire {
     });
   }
 
-  /** A node that was created. */
-  record Made(ZooKeeper zk, String path, Stat stat) {}
-
   /**
    * Sends a request.
    *
@@ -173,8 +170,14 @@ final class Wire {
   }
 
   static CompletableFuture<Answer<List<String>>> list(ZooKeeper zk, String path) {
+    return list(zk, path, null);
+  }
+
+  /** Lists children; leaves the watch only if their parent exists. */
+  static CompletableFuture<Answer<List<String>>> list(
+      ZooKeeper zk, String path, @Nullable Watcher watcher) {
     return send(answer ->
-        zk.getChildren(path, false, (code, p, ctx, names) -> answer.accept(code, names), null));
+        zk.getChildren(path, watcher, (code, p, ctx, names) -> answer.accept(code, names), null));
   }
 
   /** Lists the children that the leader knows, and not only those that this server has heard of. */
@@ -207,6 +210,12 @@ final class Wire {
     Instant since() {
       Instant noted = data.since();
       return noted == null ? Instant.ofEpochMilli(stat.getCtime()) : noted;
+    }
+
+    /** Returns the number of the grant of the node's attempt. */
+    long number() {
+      Long noted = data.number();
+      return noted == null ? stat.getCzxid() : noted;
     }
   }
 

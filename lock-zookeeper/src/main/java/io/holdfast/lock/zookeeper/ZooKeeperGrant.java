@@ -1,7 +1,7 @@
 package io.holdfast.lock.zookeeper;
 
 import io.holdfast.lock.spi.Claim;
-import io.holdfast.lock.spi.Grant;
+import io.holdfast.lock.spi.PermitGrant;
 import java.time.Duration;
 
 /**
@@ -9,10 +9,15 @@ import java.time.Duration;
  *
  * @param validFor the TTL, or the time for which the session is certain to live
  */
-record ZooKeeperGrant(Claim claim, OwnNode node, Duration validFor) implements Grant {
+record ZooKeeperGrant(Claim claim, OwnNode node, Duration validFor) implements PermitGrant {
   @Override
   public long number() {
-    return node.czxid();
+    return node.number();
+  }
+
+  @Override
+  public int permit() {
+    return node.permit();
   }
 
   /**

@@ -1,7 +1,7 @@
 package io.holdfast.lock.zookeeper;
 
-import io.holdfast.lock.ReadWriteClientBuilder;
-import io.holdfast.lock.spi.ReadWriteStore;
+import io.holdfast.lock.SemaphoreClientBuilder;
+import io.holdfast.lock.spi.PermitStore;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoreSettings;
 import java.util.List;
@@ -12,7 +12,8 @@ import org.apache.zookeeper.data.ACL;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Locks and read-write locks in ZooKeeper, through your Curator framework and in its session.
+ * Locks, read-write locks and semaphores in ZooKeeper, through your Curator framework and in its
+ * session.
  *
  * <pre>{@code
  * try (LockClient locks = ZooKeeperLocks.builder(curatorFramework).build()) {
@@ -43,7 +44,7 @@ public final class ZooKeeperLocks {
   }
 
   /** Builds clients on ZooKeeper. */
-  public static final class Builder extends ReadWriteClientBuilder<Builder> {
+  public static final class Builder extends SemaphoreClientBuilder<Builder> {
     private final CuratorFramework framework;
     private String path = DEFAULT_PATH;
     private @Nullable List<ACL> acl;
@@ -86,7 +87,7 @@ public final class ZooKeeperLocks {
     }
 
     @Override
-    protected ReadWriteStore openStore(StoreSettings settings) throws StoreException {
+    protected PermitStore openStore(StoreSettings settings) throws StoreException {
       return ZooKeeperStore.open(framework, path, acl, settings);
     }
   }

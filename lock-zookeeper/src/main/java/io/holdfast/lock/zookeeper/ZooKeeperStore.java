@@ -7,14 +7,14 @@ import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.LockKind;
-import io.holdfast.lock.spi.ReadWriteStore;
+import io.holdfast.lock.spi.PermitStore;
 import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.Renewal;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoreSettings;
 import io.holdfast.lock.spi.StoredHolder;
 import io.holdfast.lock.spi.StoredLock;
-import io.holdfast.lock.spi.Ticket;
+import io.holdfast.lock.spi.StoredPermit;
 import io.holdfast.lock.spi.TimeSource;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -23,7 +23,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.api.BackgroundCallback;
@@ -37,31 +36,23 @@ import org.jspecify.annotations.Nullable;
 /**
  * The lock protocol on ZooKeeper: each lock is a container node, with one ephemeral sequential node
  * for each attempt; the lowest of them has the lock, or takes it next, once no mark counts. If that
- * is a reader's, so do all readers up to the first writer.
+ * is a reader's, so do all readers up to the first writer. A semaphore is such a node, too, and its
+ * permits are in the names of the attempts' nodes.
  */
-final class ZooKeeperStore implements ReadWriteStore {
+final class ZooKeeperStore implements PermitStore {
   final Wire wire;
   final SessionTrust trust;
   final OwnNodes nodes;
   final Marks marks;
-  final Confirmer confirmer;
-
-  /** The number of tickets that wait. */
-  final AtomicInteger waiting = new AtomicInteger();
+  final Acquiring acquiring;
 
   private final CuratorFramework framework;
   private final TimeSource time;
   private final SessionWatch watch;
   private final String root;
   private final Background background;
-  private final Placing placing;
+  private final Confirmer confirmer;
   private final Holders holders;
-
-  /** The names that writers saw taken. */
-  private final SeenTaken seenTaken = new SeenTaken();
-
-  /** The names that readers saw taken: by writers. */
-  private final SeenTaken seenTakenByWriters = new SeenTaken();
 
   private ZooKeeperStore(
       CuratorFramework framework,
@@ -78,9 +69,17 @@ final class ZooKeeperStore implements ReadWriteStore {
     this.background = new Background(settings.clientName());
     this.nodes = new OwnNodes(background, wire, time, acl);
     this.watch = new SessionWatch(wire, trust, nodes, settings.events(), root);
-    this.placing = new Placing(wire, nodes, trust, root, acl);
     this.marks = new Marks(wire, root, acl);
     this.confirmer = new Confirmer(wire, trust);
+    this.acquiring = new Acquiring(
+        wire,
+        trust,
+        nodes,
+        new Placing(wire, nodes, trust, root, acl),
+        marks,
+        confirmer,
+        time,
+        root);
     this.holders = new Holders(wire, marks, root);
   }
 
@@ -144,102 +143,12 @@ final class ZooKeeperStore implements ReadWriteStore {
 
   @Override
   public Optional<Grant> tryAcquire(Claim claim) throws StoreException {
-    Deadline deadline = wire.deadline();
-    String parent = Names.path(root, claim.key());
-    boolean shared = Names.isShared(claim);
-    SeenTaken seen = shared ? seenTakenByWriters : seenTaken;
-    if (seen.contains(parent) && isTaken(parent, shared, deadline)) {
-      return Optional.empty();
-    }
-    Placing.Placed placed = placing.place(claim, parent, deadline);
-    OwnNode node = placed.node();
-    try {
-      Optional<Grant> grant = Optional.empty();
-      Line line = placed.line();
-      if (line.blocker(line.indexOf(node.name()), shared) == null) {
-        Duration rest = marks.clearOrRest(placed.zk(), node, line.marks(), deadline);
-        if (rest == null) {
-          throw StoreException.unanswered("Our node vanished as the lock was acquired", null);
-        } else if (rest.isZero()) {
-          grant = Optional.of(grant(placed.zk(), node, placed.trusted(), deadline));
-        }
-      }
-      seen.note(parent, grant.isEmpty());
-      return grant;
-    } finally {
-      if (node.grantIfAny() == null) {
-        node.abandon();
-        leaveQuietly(node, deadline);
-      }
-    }
-  }
-
-  /**
-   * Whether the line has a node, or a writer's if a reader asks, according to a server that has
-   * caught up with the leader. Writes nothing.
-   */
-  private boolean isTaken(String parent, boolean shared, Deadline deadline) throws StoreException {
-    ZooKeeper zk = wire.handle();
-    Answer<List<String>> listed = wire.untilAnswered(() -> Wire.listNewest(zk, parent), deadline);
-    // Marks alone do not count: whether their time is over, only the leader's clock tells, and only
-    // a write shows it.
-    if (!listed.isOk()) {
-      return false;
-    }
-    Line line = Line.of(parent, listed.get());
-    return line.blocker(line.places().size(), shared) != null;
+    return acquiring.tryAcquire(claim);
   }
 
   @Override
   public Acquisition acquireOrQueue(Claim claim, Runnable wakeUp) throws StoreException {
-    Deadline deadline = wire.deadline();
-    Placing.Placed placed = placing.place(claim, Names.path(root, claim.key()), deadline);
-    LineTicket ticket = new LineTicket(this, placed.node(), wakeUp);
-    boolean done = false;
-    try {
-      Ticket.Status status =
-          ticket.takeOrWatch(placed.zk(), placed.line(), placed.trusted(), deadline);
-      done = true;
-      if (status instanceof Ticket.Granted granted) {
-        return new Acquisition.Granted(granted.grant());
-      }
-      if (status instanceof Ticket.Waiting waiting) {
-        return new Acquisition.Queued(ticket, waiting.recheckAfter());
-      }
-      throw StoreException.unanswered("Our node vanished as the lock was acquired", null);
-    } finally {
-      if (!done) {
-        ticket.forget();
-      }
-    }
-  }
-
-  /**
-   * Makes a grant of a node whose turn has come.
-   *
-   * @param trusted for how long the session is certain to live
-   * @param deadline that of the engine's call, from which the grant's time counts
-   */
-  Grant grant(ZooKeeper zk, OwnNode node, SessionTrust.Lifetime trusted, Deadline deadline)
-      throws StoreException {
-    if (!SessionTrust.isEnough(zk, trusted)) {
-      node.abandon();
-      throw SessionTrust.outOfTouch();
-    }
-    Grant grant = node.session() == zk.getSessionId()
-        ? node.grant(time.nanos(), trusted.countedFrom(deadline.startNanos()))
-        : null;
-    // When a session ends, its handle is closed, it is forgotten (or the framework is closed), and
-    // then the holders of grants are told. So a grant that came too late for that is noticed here.
-    if (grant == null
-        || trust.left(zk).lives().isZero()
-        || node.isHandleClosed()
-        || !wire.isOpen()) {
-      node.abandon();
-      throw StoreException.unanswered(
-          "The session ended, or the machine slept, as the lock was acquired", null);
-    }
-    return grant;
+    return acquiring.acquireOrQueue(claim, wakeUp);
   }
 
   // Giving back
@@ -262,6 +171,9 @@ final class ZooKeeperStore implements ReadWriteStore {
         if (answer.isOk() || answer.isAbsent()) {
           node.releaseSent.set(false);
           nodes.noteDeleted(node);
+          if (answer.isOk() && holdLeft.isZero()) {
+            acquiring.noteReleased(node);
+          }
           // If the node is absent after a deletion whose answer was lost, that deletion was carried
           // out, or a forced release was; unless the session has ended, and perhaps the node with
           // it.
@@ -276,21 +188,6 @@ final class ZooKeeperStore implements ReadWriteStore {
       if (mine) {
         node.inUse.set(false);
       }
-    }
-  }
-
-  /** Deletes an attempt's node. */
-  void leave(OwnNode node, Deadline deadline) throws StoreException {
-    boolean unused = wire.deleteIfThere(node.path(), deadline);
-    nodes.noteDeleted(node);
-  }
-
-  /** Deletes an attempt's node. If that fails, the background does it. */
-  private void leaveQuietly(OwnNode node, Deadline deadline) {
-    try {
-      leave(node, deadline);
-    } catch (StoreException e) {
-      // The node is abandoned, so the background deletes it once there is a connection.
     }
   }
 
@@ -389,6 +286,11 @@ final class ZooKeeperStore implements ReadWriteStore {
   }
 
   @Override
+  public List<StoredPermit> holders(LockKey key) throws StoreException {
+    return holders.permits(key);
+  }
+
+  @Override
   public boolean forceRelease(LockKey key, long number) throws StoreException {
     String parent = Names.path(root, key);
     Deadline deadline = wire.deadline();
@@ -398,16 +300,17 @@ final class ZooKeeperStore implements ReadWriteStore {
       return false;
     }
     Line line = Line.of(parent, listed.get());
-    String mark = Names.ofMark(number);
-    if (line.marks().contains(mark)) {
-      return wire.deleteIfThere(parent + "/" + mark, deadline);
+    for (Place mark : line.marks()) {
+      if (mark.name().startsWith(Names.ofMark(number))) {
+        return wire.deleteIfThere(parent + "/" + mark.name(), deadline);
+      }
     }
-    if (!line.marks().isEmpty()) {
+    if (!line.marks().isEmpty() && key.kind() == LockKind.MUTEX) {
       return false;
     }
     for (Wire.Reading reading : Holders.readInside(zk, parent, line)) {
       Answer<Wire.Node> read = wire.untilRead(reading, deadline);
-      if (!read.isAbsent() && read.get().stat().getCzxid() == number) {
+      if (!read.isAbsent() && read.get().number() == number) {
         return wire.deleteIfThere(reading.path(), deadline);
       }
     }

@@ -20,11 +20,14 @@ import org.apache.curator.framework.CuratorFramework;
 final class EnsembleFixture extends ZooKeeperAccess implements Fixture {
   /** The part of the kit that each build runs on an ensemble; the rest takes more time. */
   static final Set<Capability> BRIEF = EnumSet.of(
-      Capability.TAP, Capability.GUARDED_WRITES, Capability.LEFTOVERS, Capability.READ_WRITE);
+      Capability.TAP,
+      Capability.GUARDED_WRITES,
+      Capability.LEFTOVERS,
+      Capability.READ_WRITE,
+      Capability.SEMAPHORES);
 
   static final Set<Capability> ALL = EnumSet.complementOf(EnumSet.of(
       Capability.CALLER_TRANSACTIONS,
-      Capability.SEMAPHORES,
       Capability.SERVER_PAUSE,
       Capability.SERVER_RESTART,
       Capability.DURABLE));
@@ -56,7 +59,6 @@ final class EnsembleFixture extends ZooKeeperAccess implements Fixture {
   public String whyNot(Capability missing) {
     return switch (missing) {
       case CALLER_TRANSACTIONS -> "ZooKeeper has no transaction that stays open";
-      case SEMAPHORES -> "ZooKeeper has no semaphores so far";
       case SERVER_PAUSE, SERVER_RESTART, DURABLE ->
         "an ensemble outlives a server: EnsembleTest shows how";
       default -> "shown on one server, and on three by EnsembleFaultsSoakTest";

@@ -31,9 +31,14 @@ final class FourLetters {
 
   /** The number of requests, pings included, that the server has got. */
   static long packets(ServerContainer server) throws IOException {
+    return number(server, "zk_packets_received");
+  }
+
+  /** A number that the server counts. */
+  static long number(ServerContainer server, String name) throws IOException {
     return ask(server.host(), server.port(), "mntr")
         .lines()
-        .filter(line -> line.startsWith("zk_packets_received"))
+        .filter(line -> line.startsWith(name + "\t"))
         .mapToLong(line -> (long) Double.parseDouble(line.split("\t", -1)[1]))
         .findFirst()
         .orElseThrow();

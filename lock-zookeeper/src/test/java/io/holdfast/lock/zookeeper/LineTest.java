@@ -28,7 +28,7 @@ class LineTest {
   @Test
   void placesAreOrderedByTheirNumbersAndNotByTheirIds() throws StoreException {
     Line line = Line.of("/p", List.of(A + "0000000011", B + "0000000009"));
-    assertThat(line.places()).extracting(Line.Place::sequence).containsExactly(9, 11);
+    assertThat(line.places()).extracting(Place::sequence).containsExactly(9, 11);
     assertThat(line.indexOf(A + "0000000011")).isEqualTo(1);
   }
 
@@ -48,7 +48,7 @@ class LineTest {
   void aNodeOfALaterVersionHasItsPlaceInTheOrder() throws StoreException {
     Line line =
         Line.of("/p", List.of(A + "0000000003", "read-" + B.replace('-', 's') + "0000000002"));
-    assertThat(line.places()).extracting(Line.Place::sequence).containsExactly(2, 3);
+    assertThat(line.places()).extracting(Place::sequence).containsExactly(2, 3);
   }
 
   @Test
@@ -63,26 +63,29 @@ class LineTest {
         READER + "0000000005");
     Line line = Line.of("/p", names);
     assertThat(line.places())
-        .extracting(Line.Place::shared)
+        .extracting(Place::shared)
         .containsExactly(true, true, false, true, false, true);
     List<@Nullable Integer> waitsFor = new ArrayList<>();
     for (int i = 0; i <= line.places().size(); i++) {
-      waitsFor.add(sequence(line.blocker(i, true)));
+      waitsFor.add(waitsFor(line, i, Stores.readClaim("any")));
     }
     assertThat(waitsFor)
         .as("which place a reader waits for")
         .containsExactly(null, null, null, 2, 2, 4, 4);
     waitsFor.clear();
     for (int i = 0; i <= line.places().size(); i++) {
-      waitsFor.add(sequence(line.blocker(i, false)));
+      waitsFor.add(waitsFor(line, i, Stores.claim("any")));
     }
     assertThat(waitsFor)
         .as("which place a writer waits for")
         .containsExactly(null, 0, 1, 2, 3, 4, 5);
   }
 
-  private static @Nullable Integer sequence(Line.@Nullable Place place) {
-    return place == null ? null : place.sequence();
+  private static @Nullable Integer waitsFor(Line line, int index, Claim claim)
+      throws StoreException {
+    return line.turn(index, claim, Names.NO_PERMIT) instanceof Turn.Behind behind
+        ? behind.place().sequence()
+        : null;
   }
 
   @Test
@@ -91,14 +94,14 @@ class LineTest {
     String later = READER + "0000000006";
     assertThat(Line.of("/p", List.of()).inside()).isEmpty();
     assertThat(Line.of("/p", List.of(later, writer)).inside())
-        .extracting(Line.Place::name)
+        .extracting(Place::name)
         .containsExactly(writer);
     List<String> readers = List.of(READER + "0000000003", READER + "0000000004");
     assertThat(Line.of("/p", readers).inside()).hasSize(2);
     List<String> all = new ArrayList<>(readers);
     all.addAll(List.of(later, writer));
     assertThat(Line.of("/p", all).inside())
-        .extracting(Line.Place::name)
+        .extracting(Place::name)
         .containsExactlyElementsOf(readers);
   }
 
@@ -107,10 +110,10 @@ class LineTest {
     // What it looks for in the name of a node: the number after an owner id, or after anything.
     Pattern sequence = Pattern.compile("[-\\d]\\d{9}$");
     Claim claim = Stores.readClaim("any");
-    Matcher found = sequence.matcher(Names.ofAttempt(claim) + "0000000012");
+    Matcher found = sequence.matcher(Names.ofAttempt(claim, Names.NO_PERMIT) + "0000000012");
     assertThat(found.find()).isTrue();
     assertThat(found.group()).isEqualTo("0000000012");
-    assertThat(Names.ofAttempt(claim)).doesNotStartWith(Names.MARK_PREFIX);
+    assertThat(Names.ofAttempt(claim, Names.NO_PERMIT)).doesNotStartWith(Names.MARK_PREFIX);
   }
 
   @Test
@@ -133,7 +136,7 @@ class LineTest {
   @Test
   void marksAreNoPlaces() throws StoreException {
     Line line = Line.of("/p", List.of(Names.ofMark(77), A + "0000000000"));
-    assertThat(line.marks()).containsExactly("hold-000000000000004d");
+    assertThat(line.marks()).extracting(Place::name).containsExactly("hold-000000000000004d");
     assertThat(line.places()).hasSize(1);
   }
 

@@ -23,6 +23,7 @@ import org.apache.curator.framework.CuratorFramework;
 import org.apache.zookeeper.AsyncCallback;
 import org.apache.zookeeper.KeeperException;
 import org.apache.zookeeper.KeeperException.Code;
+import org.apache.zookeeper.Watcher;
 import org.apache.zookeeper.ZooKeeper;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -223,7 +224,7 @@ class LostConnectionTest extends ServerTest {
 
     @Override
     public void getChildren(
-        String path, boolean watch, AsyncCallback.ChildrenCallback callback, Object context) {
+        String path, Watcher watcher, AsyncCallback.ChildrenCallback callback, Object context) {
       callback.processResult(Code.OK.intValue(), path, context, List.of("of a server that lags"));
     }
   }

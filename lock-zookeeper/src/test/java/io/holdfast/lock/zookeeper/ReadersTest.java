@@ -2,7 +2,6 @@ package io.holdfast.lock.zookeeper;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockKind;
 import io.holdfast.lock.spi.ReleaseOutcome;
@@ -18,8 +17,6 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.OptionalInt;
-import java.util.concurrent.Semaphore;
-import java.util.concurrent.TimeUnit;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.zookeeper.CreateMode;
 import org.apache.zookeeper.ZooKeeper;
@@ -47,41 +44,12 @@ class ReadersTest extends ServerTest {
     return Stores.take(reader, Stores.readClaim(name));
   }
 
-  /** One who waits, and how often it was woken. */
-  private record Waiter(Ticket ticket, Semaphore woken) {
-    void awaitWakeUp() throws InterruptedException {
-      // Sooner than a waiter would look by itself.
-      assertThat(
-              woken.tryAcquire(LineTicket.RECHECK_AFTER_MIN.toMillis() / 2, TimeUnit.MILLISECONDS))
-          .as("it is woken")
-          .isTrue();
-    }
-
-    Grant enter() throws Exception {
-      awaitWakeUp();
-      return ((Ticket.Granted) ticket.poll()).grant();
-    }
-
-    void assertWaits() throws StoreException {
-      assertThat(ticket.poll()).isInstanceOf(Ticket.Waiting.class);
-    }
-
-    void leave() throws StoreException {
-      ticket.close();
-    }
-  }
-
-  private static Waiter queue(ZooKeeperStore waiting, Claim claim) throws StoreException {
-    Semaphore woken = new Semaphore(0);
-    return new Waiter(Stores.queue(waiting, claim, woken::release).ticket(), woken);
-  }
-
   private Waiter queueToRead(ZooKeeperStore waiting) throws StoreException {
-    return queue(waiting, Stores.readClaim(name));
+    return Waiter.queue(waiting, Stores.readClaim(name));
   }
 
   private Waiter queueToWrite(ZooKeeperStore waiting) throws StoreException {
-    return queue(waiting, Stores.claim(name));
+    return Waiter.queue(waiting, Stores.claim(name));
   }
 
   /** The paths in the line, in its order. */

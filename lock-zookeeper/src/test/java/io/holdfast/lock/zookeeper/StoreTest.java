@@ -200,7 +200,7 @@ class StoreTest extends ServerTest {
     String left = its.create()
         .creatingParentContainersIfNeeded()
         .withMode(CreateMode.EPHEMERAL_SEQUENTIAL)
-        .forPath(Stores.path(name) + "/" + Names.ofAttempt(claim));
+        .forPath(Stores.path(name) + "/" + Names.ofAttempt(claim, Names.NO_PERMIT));
     long leftNumber = its.checkExists().forPath(left).getCzxid();
     ZooKeeper earlier = changeSession(its);
     assertThat(children(name)).as("what the earlier session left").hasSize(1);
@@ -545,7 +545,7 @@ class StoreTest extends ServerTest {
     SessionTrust.Lifetime trusted = two.trust.noteConfirmed(two.trust.request(zk));
     assertThatExceptionOfType(StoreException.class)
         .as("Unsafe: a lock in a session that is over")
-        .isThrownBy(() -> two.grant(zk, late, trusted, two.wire.deadline()));
+        .isThrownBy(() -> two.acquiring.grant(zk, late, trusted, two.wire.deadline()));
   }
 
   /** Returns an attempt that was told of a node of this session that is not there. */
@@ -555,7 +555,8 @@ class StoreTest extends ServerTest {
     OwnNode node = store.nodes.enter(claim, parent);
     Stat stat = new Stat();
     stat.setEphemeralOwner(zk.getSessionId());
-    node.noteMade(new Wire.Made(zk, parent + "/" + Names.ofAttempt(claim) + "0000000000", stat));
+    String path = parent + "/" + Names.ofAttempt(claim, Names.NO_PERMIT) + "0000000000";
+    node.noteMade(new OwnNode.Made(zk, path, stat, Names.NO_PERMIT));
     return node;
   }
 
@@ -570,9 +571,10 @@ class StoreTest extends ServerTest {
         .create()
         .creatingParentContainersIfNeeded()
         .forPath(node.parent + "/" + mark, over.bytes());
-    assertThat(store.marks.clearOrRest(zk, node, List.of(mark), store.wire.deadline()))
-        .as("null, which a try tells as a failure, and a waiter as the end of its place")
-        .isNull();
+    Line line = Line.of(node.parent, List.of(mark, node.name()));
+    assertThat(store.marks.turn(zk, node, line, store.wire.deadline()))
+        .as("which a try tells as a failure, and a waiter as the end of its place")
+        .isEqualTo(new Turn.Gone());
     node.abandon();
     framework.delete().forPath(node.parent + "/" + mark);
   }
@@ -771,7 +773,7 @@ class StoreTest extends ServerTest {
     store.release(grant, Duration.ZERO);
     Await.untilAnswered(
         "the first has the lock", () -> first.ticket().poll() instanceof Ticket.Granted);
-    assertThat(other.waiting).hasValue(0);
+    assertThat(other.acquiring.waiting).hasValue(0);
   }
 
   @Rule("L-7.5")

@@ -83,7 +83,8 @@ class WireTest {
     }
 
     @Override
-    public void getChildren(String path, boolean watch, ChildrenCallback callback, Object context) {
+    public void getChildren(
+        String path, Watcher watcher, ChildrenCallback callback, Object context) {
       List<String> names = locks.stream()
           .map(name -> Names.of(new LockKey(LockKind.MUTEX, name)))
           .toList();

@@ -52,14 +52,12 @@ final class ZooKeeperFixture extends ZooKeeperAccess implements Fixture {
 
   @Override
   public Set<Capability> capabilities() {
-    return EnumSet.complementOf(EnumSet.of(Capability.CALLER_TRANSACTIONS, Capability.SEMAPHORES));
+    return EnumSet.complementOf(EnumSet.of(Capability.CALLER_TRANSACTIONS));
   }
 
   @Override
   public String whyNot(Capability missing) {
-    return missing == Capability.CALLER_TRANSACTIONS
-        ? "ZooKeeper has no transaction that stays open"
-        : "ZooKeeper has no semaphores so far";
+    return "ZooKeeper has no transaction that stays open";
   }
 
   @Override
