@@ -1,37 +1,54 @@
 package io.holdfast.lock.zookeeper;
 
-import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The background thread of a store. Nothing that runs on it waits for the server. */
+/**
+ * The background thread of a store, which runs its tasks twice a second. None of them waits for the
+ * server.
+ *
+ * <p>It is a loop of its own, since it must outlive a lack of memory: the thread of an executor
+ * ends if there is none for what the executor itself needs, and a repeated task then never runs
+ * again.
+ */
 final class Background {
   private static final Logger log = LoggerFactory.getLogger(Background.class);
+  private static final long PERIOD_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
-  private final ScheduledThreadPoolExecutor executor;
+  private final String name;
+  private volatile boolean ended;
 
   Background(String clientName) {
-    this.executor = new ScheduledThreadPoolExecutor(1, task -> {
-      Thread thread = new Thread(null, task, "holdfast-" + clientName + "-nodes", 0, false);
-      thread.setDaemon(true);
-      return thread;
-    });
+    this.name = "holdfast-" + clientName + "-nodes";
   }
 
-  /** Runs a task repeatedly, each time this long after the last run ended, whatever it throws. */
-  void repeat(long millis, Runnable task) {
-    var unused = executor.scheduleWithFixedDelay(
-        () -> {
-          try {
-            task.run();
-          } catch (RuntimeException | Error e) {
-            logFailure(e);
-          }
-        },
-        millis,
-        millis,
-        TimeUnit.MILLISECONDS);
+  /** Runs these tasks again and again, whatever they throw, until the end. */
+  void start(Runnable... tasks) {
+    Thread thread = new Thread(null, () -> work(tasks), name, 0, false);
+    thread.setDaemon(true);
+    thread.start();
+  }
+
+  private void work(Runnable[] tasks) {
+    while (!ended) {
+      LockSupport.parkNanos(this, PERIOD_NANOS);
+      // Nobody has a reason to interrupt this thread, and a set flag would make every park return
+      // at once.
+      boolean unused = Thread.interrupted();
+      for (Runnable task : tasks) {
+        runSafely(task);
+      }
+    }
+  }
+
+  private static void runSafely(Runnable task) {
+    try {
+      task.run();
+    } catch (RuntimeException | Error e) {
+      logFailure(e);
+    }
   }
 
   private static void logFailure(Throwable e) {
@@ -43,8 +60,8 @@ final class Background {
     }
   }
 
-  /** Ends the thread and the repeated tasks. */
+  /** Ends the thread after this run of its tasks. */
   void end() {
-    executor.shutdown();
+    ended = true;
   }
 }

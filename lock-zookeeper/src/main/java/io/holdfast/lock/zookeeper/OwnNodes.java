@@ -23,13 +23,12 @@ import org.slf4j.LoggerFactory;
  * is added before it is sent, and removed only when its node is known to be gone. The deletion of
  * an unwanted node is repeated until then.
  *
- * <p>Unwanted nodes are cleaned up twice a second. After the client was closed this goes on for the
- * nodes that are left, until they are gone or their session would have ended without a connection.
+ * <p>Unwanted nodes are cleaned up in the background. After the client was closed this goes on for
+ * the nodes that are left, until they are gone or their session would have ended without a
+ * connection.
  */
 final class OwnNodes {
   private static final Logger log = LoggerFactory.getLogger(OwnNodes.class);
-  private static final long CLEAN_UP_MILLIS = 500;
-
   /**
    * The least time for which the clean-up goes on after the close; usually longer than servers let
    * a session live.
@@ -60,10 +59,6 @@ final class OwnNodes {
     this.wire = wire;
     this.time = time;
     this.acl = acl;
-  }
-
-  void start() {
-    background.repeat(CLEAN_UP_MILLIS, this::runCleanUp);
   }
 
   /** Adds an attempt that is about to be sent. */
@@ -115,7 +110,7 @@ final class OwnNodes {
   }
 
   /** Cleans up, and ends the thread if the client was closed and nothing is left to do. */
-  private void runCleanUp() {
+  void runCleanUp() {
     try {
       cleanUp();
     } finally {

@@ -27,8 +27,6 @@ import org.jspecify.annotations.Nullable;
  * replaced may be missed once; the next poll finds it.
  */
 final class SessionWatch implements ConnectionStateListener, CuratorListener {
-  private static final long POLL_MILLIS = 1_000;
-
   /**
    * The leases of a session that is trusted for too long are given up this long before it may end:
    * more than the time between two polls.
@@ -50,10 +48,9 @@ final class SessionWatch implements ConnectionStateListener, CuratorListener {
   }
 
   /** @param framework the one that closes the session, and no view of it */
-  void start(CuratorFramework framework, Background background) {
+  void start(CuratorFramework framework) {
     framework.getConnectionStateListenable().addListener(this);
     framework.getCuratorListenable().addListener(this);
-    background.repeat(POLL_MILLIS, this::pollSession);
   }
 
   void end(CuratorFramework framework) {
@@ -62,7 +59,7 @@ final class SessionWatch implements ConnectionStateListener, CuratorListener {
   }
 
   /** Finds out by itself what no event told, and gives a sign of life if it is time for one. */
-  private void pollSession() {
+  void pollSession() {
     // Read first, so that no grant in the list is of a later session than what is found out below.
     List<ZooKeeperGrant> grants = grants();
     // Perhaps Curator had no handle when it told of a connection.

@@ -106,8 +106,8 @@ final class ZooKeeperStore implements PermitStore {
     trust.noteAnswered(request);
     ZooKeeperStore store =
         new ZooKeeperStore(behindView(framework, wire), wire, trust, settings, root, acl);
-    store.watch.start(store.framework, store.background);
-    store.nodes.start();
+    store.watch.start(store.framework);
+    store.background.start(store.nodes::runCleanUp, store.watch::pollSession);
     return store;
   }
 

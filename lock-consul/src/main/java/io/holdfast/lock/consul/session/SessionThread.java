@@ -1,39 +1,70 @@
 package io.holdfast.lock.consul.session;
 
-import java.util.concurrent.ScheduledThreadPoolExecutor;
-import java.util.concurrent.ThreadPoolExecutor;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The thread of a client's sessions, which finds what is due. It does no I/O. */
+/**
+ * The thread of a client's sessions, which finds what is due, on each tick. It does no I/O.
+ *
+ * <p>It is a loop of its own, since it must outlive a lack of memory: the thread of an executor
+ * ends if there is none for what the executor itself needs, and a repeated task then never runs
+ * again.
+ */
 final class SessionThread implements AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(SessionThread.class);
+  private static final long TICK_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
 
-  private static final long TICK_MILLIS = 200;
+  private final String name;
+  private final Queue<Later> later = new ConcurrentLinkedQueue<>();
+  private volatile boolean closed;
 
-  private final ScheduledThreadPoolExecutor executor;
+  private record Later(long atNanos, Runnable task) {}
 
   SessionThread(String clientName) {
-    executor = new ScheduledThreadPoolExecutor(1, task -> {
-      // Without the thread locals of whoever starts it.
-      Thread thread = new Thread(null, task, "holdfast-" + clientName + "-sessions", 0, false);
-      thread.setDaemon(true);
-      return thread;
-    });
-    // Tasks that come after the close are dropped.
-    executor.setRejectedExecutionHandler(new ThreadPoolExecutor.DiscardPolicy());
+    this.name = "holdfast-" + clientName + "-sessions";
   }
 
   /** Begins to run a task on each tick. */
   void start(Runnable tick) {
-    var unused = executor.scheduleWithFixedDelay(
-        () -> safely(tick), TICK_MILLIS, TICK_MILLIS, TimeUnit.MILLISECONDS);
+    Runnable runLater = this::runDue;
+    // Without the thread locals of whoever starts it.
+    Thread thread = new Thread(null, () -> work(tick, runLater), name, 0, false);
+    thread.setDaemon(true);
+    thread.start();
   }
 
-  /** Runs a task after a while, unless the thread has ended by then. */
+  private void work(Runnable tick, Runnable runLater) {
+    while (!closed) {
+      LockSupport.parkNanos(this, TICK_NANOS);
+      // Nobody has a reason to interrupt this thread, and a set flag would make every park return
+      // at once.
+      boolean unused = Thread.interrupted();
+      if (!closed) {
+        safely(runLater);
+        safely(tick);
+      }
+    }
+  }
+
+  private void runDue() {
+    later.removeIf(SessionThread::runIfDue);
+  }
+
+  private static boolean runIfDue(Later one) {
+    boolean due = one.atNanos() - System.nanoTime() <= 0;
+    if (due) {
+      safely(one.task());
+    }
+    return due;
+  }
+
+  /** Runs a task at the first tick after a while, unless the thread has ended by then. */
   void runLater(long delayNanos, Runnable task) {
-    var unused = executor.schedule(() -> safely(task), delayNanos, TimeUnit.NANOSECONDS);
+    later.add(new Later(System.nanoTime() + delayNanos, task));
   }
 
   /**
@@ -59,6 +90,6 @@ final class SessionThread implements AutoCloseable {
 
   @Override
   public void close() {
-    executor.shutdownNow();
+    closed = true;
   }
 }
