@@ -16,9 +16,9 @@ import org.apache.zookeeper.ZooKeeper;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a node in the line waits for. While another before it has to go first, that is the last such
- * one: for a writer the node before its own, for a reader the last writer's, for a permit the last
- * that waits. While nobody waits before it, but no permit is free, that is all nodes.
+ * The watch of a node in the line. While others before it have to go first, it is on the last of
+ * them: for a writer the node before its own, for a reader the last writer's, for a permit the last
+ * that waits. While nobody waits before it, but no permit is free, it is on all nodes.
  *
  * <p>When the watched node is gone, the line is listed at once, from the event thread, and the
  * listing wakes the waiting thread; unless it shows that no permit is free. If the life of the
@@ -38,7 +38,7 @@ final class LineWatch implements Watcher {
   private volatile List<Place> marksWaitedFor = List.of();
 
   /**
-   * What is watched.
+   * A node that is watched, or all nodes.
    *
    * @param path the path of the node; if all are watched, that of their parent
    * @param head the path of the node that has the lock; null if several have permits

@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Who of a semaphore's line may enter, and with which permit; without a server. */
+/** Entries from a semaphore's line, and their permits; without a server. */
 class PermitLineTest {
   private static final LockKey KEY = new LockKey(LockKind.PERMIT, "any");
   private static final int PERMITS = 3;
@@ -116,7 +116,7 @@ class PermitLineTest {
     assertThat(Line.of("/p", List.of(waiter())).inside()).isEmpty();
   }
 
-  /** What an attempt does wrong. */
+  /** A mistake of the attempts. */
   enum Mistake {
     NONE,
     /** One that can't enter with its permit waits at its place. */

@@ -462,8 +462,8 @@ class PermitsTest extends ServerTest {
     release(store, held);
     waiter.awaitWakeUp();
     OwnNode node = other.nodes.all().get(0);
-    var unused = other.acquiring.placing.takePermit(
-        Frameworks.handle(framework), node, 0, other.wire.deadline());
+    var unused =
+        other.acquiring.placing.takePermit(other.wire.handle(), node, 0, other.wire.deadline());
     node.abandon();
     Await.untilAnswered("its node is deleted", () -> children().isEmpty());
   }
