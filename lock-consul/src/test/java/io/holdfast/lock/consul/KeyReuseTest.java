@@ -183,25 +183,32 @@ class KeyReuseTest {
     }
   }
 
-  @Test
-  void anAcquireWithoutAnAnswerIsWithdrawnInTwoRequestsOrThree() throws Exception {
-    for (boolean isNew : List.of(true, false)) {
-      Claim claim = OpenStore.claim(name);
-      // Read before the client knows that it has no answer, since it then withdraws at once.
-      List<Boolean> taken = new CopyOnWriteArrayList<>();
-      open.script.next(2, Script.TRANSACTION, chain -> {
-        chain.proceed(chain.request()).close();
-        taken.add(isTaken());
-        throw new IOException("The answer was lost");
-      });
-      assertThatExceptionOfType(StoreException.class)
-          .isThrownBy(() -> open.store.tryAcquire(claim))
-          .satisfies(e -> assertThat(e.mayHaveHappened()).isTrue());
-      assertThat(taken).as("taken by a new key: " + isNew).containsExactly(true, true);
-      Await.until("it is withdrawn", () -> isWithdrawn(claim));
-      assertThat(isFree()).isTrue();
-      assertThat(keys()).hasSize(1);
+  /** Has the next acquire find a key of an earlier attempt, or none. */
+  private void prepareKey(boolean isNew) throws Exception {
+    if (!isNew) {
+      release(open.acquire(name));
     }
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void anAcquireWithoutAnAnswerIsWithdrawnInTwoRequestsOrThree(boolean isNew) throws Exception {
+    prepareKey(isNew);
+    Claim claim = OpenStore.claim(name);
+    // Read before the client knows that it has no answer, since it then withdraws at once.
+    List<Boolean> taken = new CopyOnWriteArrayList<>();
+    open.script.next(2, Script.transactionOfThisThread(), chain -> {
+      chain.proceed(chain.request()).close();
+      taken.add(isTaken());
+      throw new IOException("The answer was lost");
+    });
+    assertThatExceptionOfType(StoreException.class)
+        .isThrownBy(() -> open.store.tryAcquire(claim))
+        .satisfies(e -> assertThat(e.mayHaveHappened()).isTrue());
+    assertThat(taken).containsExactly(true, true);
+    Await.until("it is withdrawn", () -> isWithdrawn(claim));
+    assertThat(isFree()).isTrue();
+    assertThat(keys()).hasSize(1);
     keyOfNext();
   }
 
@@ -252,19 +259,21 @@ class KeyReuseTest {
     }
   }
 
-  @Test
-  void anAcquireWhoseAnswerWasLostAndThatCanNotBeLookedForBlocksNothing() throws Exception {
-    for (boolean isNew : List.of(true, false)) {
-      open.script.loseAnswers(1);
-      open.script.next(1, Script.TRANSACTION, chain -> chain.proceed(chain.request()));
-      open.script.next(
-          1, Script.TRANSACTION, chain -> Script.answer(chain, 429, 0, "Too many requests"));
-      assertThatExceptionOfType(StoreException.class)
-          .as("a new key: " + isNew)
-          .isThrownBy(() -> open.store.tryAcquire(OpenStore.claim(name)))
-          .satisfies(e -> assertThat(e.mayHaveHappened()).isTrue());
-      Await.until("its name is free", this::isFree);
-    }
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void anAcquireWhoseAnswerWasLostAndThatCanNotBeLookedForBlocksNothing(boolean isNew)
+      throws Exception {
+    prepareKey(isNew);
+    open.script.loseAnswers(1);
+    open.script.next(1, Script.transactionOfThisThread(), chain -> chain.proceed(chain.request()));
+    open.script.next(
+        1,
+        Script.transactionOfThisThread(),
+        chain -> Script.answer(chain, 429, 0, "Too many requests"));
+    assertThatExceptionOfType(StoreException.class)
+        .isThrownBy(() -> open.store.tryAcquire(OpenStore.claim(name)))
+        .satisfies(e -> assertThat(e.mayHaveHappened()).isTrue());
+    Await.until("its name is free", this::isFree);
   }
 
   @Test

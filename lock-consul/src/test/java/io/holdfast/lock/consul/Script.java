@@ -59,9 +59,18 @@ final class Script implements Interceptor {
     rules.add(new Rule(which, new AtomicInteger(times), what));
   }
 
-  /** Loses the answers to the next transactions, which are carried out. */
+  /**
+   * Transactions of the calling thread. Those of the background, which can free an attempt at any
+   * time, are left alone.
+   */
+  static Predicate<Request> transactionOfThisThread() {
+    Thread caller = Thread.currentThread();
+    return TRANSACTION.and(unused -> Thread.currentThread() == caller);
+  }
+
+  /** Loses the answers to the next transactions of the calling thread, which are carried out. */
   void loseAnswers(int times) {
-    next(times, TRANSACTION, chain -> {
+    next(times, transactionOfThisThread(), chain -> {
       chain.proceed(chain.request()).close();
       throw new IOException("The answer was lost");
     });
