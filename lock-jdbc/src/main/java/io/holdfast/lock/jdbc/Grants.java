@@ -4,7 +4,9 @@ import io.holdfast.lock.jdbc.connection.Database;
 import io.holdfast.lock.jdbc.connection.Deadlines;
 import io.holdfast.lock.jdbc.connection.Sessions;
 import io.holdfast.lock.jdbc.dialect.Dialect;
+import io.holdfast.lock.jdbc.dialect.PermitStatements;
 import io.holdfast.lock.jdbc.dialect.Protocol;
+import io.holdfast.lock.jdbc.dialect.Reader;
 import io.holdfast.lock.jdbc.dialect.ReaderStatements;
 import io.holdfast.lock.jdbc.dialect.Row;
 import io.holdfast.lock.jdbc.dialect.StoredClaim;
@@ -51,10 +53,10 @@ final class Grants {
   private static final int LOCKED_TRIES = 5;
 
   /**
-   * The same for a reader, whose row can be locked nearly all the time, by those who enter and
-   * leave. Takes about 700 ms.
+   * The same for a reader or a permit, whose row can be locked nearly all the time, by those who
+   * enter and leave. Takes about 700 ms.
    */
-  private static final int LOCKED_READER_TRIES = 20;
+  private static final int LOCKED_SHARED_TRIES = 20;
 
   /** Tries to renew grants whose rows are locked take at most a TTL divided by this. */
   private static final int SHARE_OF_LOCKED = 8;
@@ -74,11 +76,13 @@ final class Grants {
   private final Database database;
   private final Dialect dialect;
   private final ReaderStatements readers;
+  private final PermitStatements permits;
 
   Grants(Database database) {
     this.database = database;
     dialect = database.dialect();
     readers = new ReaderStatements(dialect);
+    permits = new PermitStatements(dialect);
   }
 
   /** Renews grants; returns one result for each, in order. */
@@ -152,7 +156,7 @@ final class Grants {
     for (int tries = 1; ; tries++) {
       int failures = tries;
       open.removeIf(batch -> batch.isEmpty()
-          || failures == (batch.get(0).stored().shared() ? LOCKED_READER_TRIES : LOCKED_TRIES));
+          || failures == (batch.get(0).stored().shared() ? LOCKED_SHARED_TRIES : LOCKED_TRIES));
       if (open.isEmpty() || !Deadlines.pause(retries, tries)) {
         return;
       }
@@ -257,11 +261,14 @@ final class Grants {
   /** Ends a grant, even if its time is over; false if the lock was taken or freed since. */
   boolean release(JdbcGrant grant, Duration holdFor) throws StoreException {
     Deadline deadline = database.deadline();
+    long number = grant.number();
+    long holdMicros = Keys.microsUp(holdFor);
+    if (grant.stored().isForPermit()) {
+      return endPermit(deadline, grant.stored(), grant.permit(), holdMicros);
+    }
     if (grant.stored().shared()) {
       return endReader(deadline, grant.stored());
     }
-    long number = grant.number();
-    long holdMicros = Keys.microsUp(holdFor);
     // A plain release does nothing while somebody waits, and it may wait for a guard's transaction.
     // A hand-over does neither.
     boolean released = !grant.isLikelyAwaited()
@@ -292,15 +299,24 @@ final class Grants {
     if (shown.isEmpty()) {
       return;
     }
-    if (shown.get().isAlone()) {
+    Reader entry = shown.get().entry();
+    if (entry == null) {
       end(
           deadline,
           key,
           row -> row.isOwnedBy(claim),
           (c, passesOver) -> dialect.withdraw(c, claim, passesOver));
     } else {
-      endReader(deadline, claim);
+      endEntry(deadline, claim, entry);
     }
+  }
+
+  /** Ends the grant of a reader or of a permit; returns whether the row showed it. */
+  private boolean endEntry(Deadline deadline, StoredClaim claim, Reader entry)
+      throws StoreException {
+    return claim.isForPermit()
+        ? endPermit(deadline, claim, entry.permit(), 0)
+        : endReader(deadline, claim);
   }
 
   /** Ends the grant of this number; returns whether it had the lock. */
@@ -311,11 +327,31 @@ final class Grants {
         key,
         row -> !row.isFree() && !row.isShared() && row.number() == number,
         (c, passesOver) -> dialect.forceRelease(c, key, number, passesOver));
-    if (ended) {
-      return true;
+    while (!ended) {
+      Optional<Row> row = readRow(deadline, key);
+      Optional<Reader> entry = row.flatMap(seen -> seen.entry(number));
+      if (entry.isEmpty()) {
+        return false;
+      }
+      // Not if its holder has released it meanwhile; then a minimum hold may keep it.
+      ended = endEntry(deadline, row.get().claim(entry.get()), entry.get());
     }
-    Optional<StoredClaim> reader = readRow(deadline, key).flatMap(row -> row.reader(number));
-    return reader.isPresent() && endReader(deadline, reader.get());
+    return true;
+  }
+
+  /**
+   * Ends the grant of a permit, even if its time is over; returns whether the row showed it.
+   *
+   * @param holdMicros the time for which the permit stays taken
+   */
+  private boolean endPermit(Deadline deadline, StoredClaim claim, int permit, long holdMicros)
+      throws StoreException {
+    return end(
+        deadline,
+        claim.key(),
+        row -> row.grant(claim).isPresent(),
+        (c, unused) ->
+            holdMicros > 0 ? permits.keep(c, claim, holdMicros) : permits.leave(c, claim, permit));
   }
 
   /** Ends a reader's grant, even if its time is over; returns whether the row showed it. */

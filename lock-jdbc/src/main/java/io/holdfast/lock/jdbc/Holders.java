@@ -2,6 +2,7 @@ package io.holdfast.lock.jdbc;
 
 import io.holdfast.lock.jdbc.connection.Database;
 import io.holdfast.lock.jdbc.dialect.Listing;
+import io.holdfast.lock.jdbc.dialect.Reader;
 import io.holdfast.lock.jdbc.dialect.Row;
 import io.holdfast.lock.jdbc.dialect.Standing;
 import io.holdfast.lock.spi.Deadline;
@@ -10,9 +11,11 @@ import io.holdfast.lock.spi.LockKind;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoredHolder;
 import io.holdfast.lock.spi.StoredLock;
+import io.holdfast.lock.spi.StoredPermit;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
@@ -43,13 +46,25 @@ final class Holders {
   /** Returns those who share a lock. */
   static List<StoredHolder> readers(Row row) {
     return row.reading().stream()
-        .map(reader -> new StoredHolder(
-            reader.number(),
-            reader.holder(),
-            instant(reader.number()), // A number is the time of the grant, or a little more.
-            Keys.duration(reader.endMicros() - row.nowMicros()),
-            false))
+        .map(reader -> holder(row, reader, reader.holder()))
         .toList();
+  }
+
+  /** Returns those who have a permit, in the order of the permits. */
+  static List<StoredPermit> permits(Row row) {
+    return row.reading().stream()
+        .map(entry -> new StoredPermit(entry.permit(), holder(row, entry, entry.permitHolder())))
+        .sorted(Comparator.comparingInt(StoredPermit::permit))
+        .toList();
+  }
+
+  private static StoredHolder holder(Row row, Reader entry, String description) {
+    return new StoredHolder(
+        entry.number(),
+        description,
+        instant(entry.number()), // A number is the time of the grant, or a little more.
+        Keys.duration(entry.endMicros() - row.nowMicros()),
+        entry.isKept());
   }
 
   private static Instant instant(long micros) {

@@ -5,7 +5,7 @@ import io.holdfast.lock.jdbc.dialect.Dialect;
 import io.holdfast.lock.jdbc.dialect.Protocol;
 import io.holdfast.lock.jdbc.dialect.StoredClaim;
 import io.holdfast.lock.spi.Claim;
-import io.holdfast.lock.spi.Grant;
+import io.holdfast.lock.spi.PermitGrant;
 import io.holdfast.lock.spi.StoreException;
 import java.sql.SQLException;
 import java.time.Duration;
@@ -14,7 +14,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
- * A grant that is recorded in a row.
+ * A grant that is recorded in a row, of a lock or of a permit.
  *
  * @param claim the claim that was granted
  * @param stored the claim as the row shows it
@@ -24,6 +24,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
  * @param fromLine whether it came through the line, so that others may be waiting there
  * @param sinceNanos the time at which this client learned of it
  * @param guarded whether a guard has written to the row, so that a transaction may have it locked
+ * @param permit the permit; of a lock, {@link #NO_PERMIT}
  * @param database the database that has the row
  */
 record JdbcGrant(
@@ -34,8 +35,12 @@ record JdbcGrant(
     boolean fromLine,
     long sinceNanos,
     AtomicBoolean guarded,
+    int permit,
     Database database)
-    implements Grant {
+    implements PermitGrant {
+  /** The number of no permit. */
+  static final int NO_PERMIT = -1;
+
   /** The time for which a lock that was handed over is taken, whatever its TTL. */
   private static final Duration HANDED_OVER =
       Duration.of(Protocol.HANDED_OVER_MICROS, ChronoUnit.MICROS);
@@ -54,6 +59,18 @@ record JdbcGrant(
       long number,
       Duration validFor,
       boolean fromLine) {
+    return of(database, claim, stored, number, validFor, fromLine, NO_PERMIT);
+  }
+
+  /** Returns a grant of a permit, of which this client learns now. */
+  static JdbcGrant of(
+      Database database,
+      Claim claim,
+      StoredClaim stored,
+      long number,
+      Duration validFor,
+      boolean fromLine,
+      int permit) {
     return new JdbcGrant(
         claim,
         stored,
@@ -62,6 +79,7 @@ record JdbcGrant(
         fromLine,
         System.nanoTime(),
         new AtomicBoolean(),
+        permit,
         database);
   }
 

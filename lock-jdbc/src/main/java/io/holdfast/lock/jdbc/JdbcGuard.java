@@ -76,6 +76,10 @@ public final class JdbcGuard implements AutoCloseable {
    * can't take the lock, even if the lease expires. The lease is not renewed until
    * {@link #close()}, since the transaction has the lock's row locked.
    *
+   * <p>All permits of a semaphore are in one row. So until the transaction ends, nobody can take,
+   * close or renew another of its permits either: with a transaction as long as a TTL, other
+   * holders lose their leases.
+   *
    * <p>Some isolation levels refuse to write to a row that another transaction has written to since
    * this one's first read. They can refuse this call with a {@code SQLException} of SQL state 40001
    * or MariaDB's error 1020, since renewals and waiters write to the lock's row. The lease is still

@@ -1,8 +1,8 @@
 package io.holdfast.lock.jdbc;
 
 import io.holdfast.lock.LockStoreException;
-import io.holdfast.lock.ReadWriteClientBuilder;
-import io.holdfast.lock.spi.ReadWriteStore;
+import io.holdfast.lock.SemaphoreClientBuilder;
+import io.holdfast.lock.spi.PermitStore;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoreSettings;
 import java.time.Duration;
@@ -67,7 +67,7 @@ public final class JdbcLocks {
   }
 
   /** Builds clients on a SQL database. */
-  public static final class Builder extends ReadWriteClientBuilder<Builder> {
+  public static final class Builder extends SemaphoreClientBuilder<Builder> {
     private static final Duration UNUSED_FOR_MIN = Duration.ofHours(1);
     private static final Duration UNUSED_FOR_MAX = Duration.ofDays(36_500);
 
@@ -154,7 +154,7 @@ public final class JdbcLocks {
     }
 
     @Override
-    protected ReadWriteStore openStore(StoreSettings storeSettings) throws StoreException {
+    protected PermitStore openStore(StoreSettings storeSettings) throws StoreException {
       return JdbcStore.open(settings(), storeSettings);
     }
 

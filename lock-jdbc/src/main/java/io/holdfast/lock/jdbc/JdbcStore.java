@@ -23,13 +23,14 @@ import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.LockKind;
-import io.holdfast.lock.spi.ReadWriteStore;
+import io.holdfast.lock.spi.PermitStore;
 import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.Renewal;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoreSettings;
 import io.holdfast.lock.spi.StoredHolder;
 import io.holdfast.lock.spi.StoredLock;
+import io.holdfast.lock.spi.StoredPermit;
 import io.holdfast.lock.spi.TimeSource;
 import java.sql.Connection;
 import java.sql.SQLException;
@@ -45,12 +46,12 @@ import org.jspecify.annotations.Nullable;
  * lock over to the first waiter.
  *
  * <p>Each statement is a transaction of its own. None is sent that would wait for a guarded
- * transaction: a grant that had a guard is released by a hand-over, which passes over locked rows,
- * and what waits is about readers, who have no guards.
+ * transaction: a grant that had a guard is released by a hand-over, which passes over locked rows;
+ * so do the statements about permits; and what waits is about readers, who have no guards.
  */
-final class JdbcStore implements ReadWriteStore {
+final class JdbcStore implements PermitStore {
   /** The most retries of an acquire to see a row that is there. */
-  private static final int UNSEEN_MAX = 10;
+  static final int UNSEEN_MAX = 10;
 
   /** The timeout of each statement of a purge, which has no client and so no store timeout. */
   private static final Duration PURGE_STATEMENT_TIMEOUT = Duration.ofSeconds(30);
@@ -60,6 +61,7 @@ final class JdbcStore implements ReadWriteStore {
   final TimeSource time;
   private final Grants grants;
   private final ReaderEntries readers;
+  final PermitEntries permits;
   final Poller poller;
 
   /**
@@ -88,6 +90,7 @@ final class JdbcStore implements ReadWriteStore {
     time = storeSettings.time();
     grants = new Grants(database);
     readers = new ReaderEntries(database);
+    permits = new PermitEntries(database);
     String threads = "holdfast-" + storeSettings.clientName();
     poller = new Poller(database, time, threads + "-poller", listener(settings, threads));
   }
@@ -199,6 +202,9 @@ final class JdbcStore implements ReadWriteStore {
    */
   @Override
   public Optional<Grant> tryAcquire(Claim claim) throws StoreException {
+    if (claim.mode() instanceof Claim.Permit) {
+      return permits.tryEnter(claim).map(grant -> grant);
+    }
     Deadline deadline = database.deadline();
     StoredClaim stored = Keys.stored(claim);
     long answer = database.onPool(deadline, c -> acquire(c, stored, dialect::acquire, deadline));
@@ -207,12 +213,7 @@ final class JdbcStore implements ReadWriteStore {
           database.onPool(deadline, c -> dialect.readStandings(c, List.of(stored)));
       if (seen.isEmpty()) {
         if (tries > UNSEEN_MAX) {
-          throw StoreException.refused(
-              ("The lock's row is there, and is not seen: %s is behind something that sends reads"
-                      + " to another server than writes. Pass a data source that sends all to the"
-                      + " primary")
-                  .formatted(dialect.database()),
-              null);
+          throw unseen(dialect);
         }
         answer = database.onPool(deadline, c -> acquire(c, stored, dialect::acquire, deadline));
         continue;
@@ -231,26 +232,52 @@ final class JdbcStore implements ReadWriteStore {
         : Optional.empty();
   }
 
+  /** Makes the exception for a row that is there and can't be read. */
+  static StoreException unseen(Dialect dialect) {
+    return StoreException.refused(
+        ("The lock's row is there, and is not seen: %s is behind something that sends reads to"
+                + " another server than writes. Pass a data source that sends all to the primary")
+            .formatted(dialect.database()),
+        null);
+  }
+
   @Override
   public Acquisition acquireOrQueue(Claim claim, Runnable wakeUp) throws StoreException {
     long askedNanos = time.nanos();
     Deadline deadline = database.deadline();
     StoredClaim stored = Keys.stored(claim);
-    Acquisition acquisition = database.onPool(deadline, c -> {
-      long answer = acquire(c, stored, dialect::acquireOrAnnounce, deadline);
-      if (Protocol.isGrant(answer)) {
-        return new Acquisition.Granted(
-            JdbcGrant.of(database, claim, stored, answer, claim.ttl(), false));
-      }
+    Joined joined = database.onPool(deadline, c -> {
+      AcquireOutcome outcome = claim.mode() instanceof Claim.Permit
+          ? permits.enterOrWait(c, deadline, claim, stored)
+          : acquireOrAnnounce(c, claim, stored, deadline);
       // If the lock is free all the same, the first poll finds that.
-      long place = Sessions.next(c, deadline, same -> dialect.join(same, stored));
-      return new Acquisition.Queued(
-          new JdbcTicket(this, askedNanos, claim, stored, place, wakeUp), poller.recheckAfter());
+      long place = outcome.mayWait()
+          ? Sessions.next(c, deadline, same -> dialect.join(same, stored))
+          : Protocol.NO_PLACE;
+      return new Joined(outcome, place);
     });
-    if (acquisition instanceof Acquisition.Queued queued) {
-      poller.join((JdbcTicket) queued.ticket());
+    if (!joined.outcome().mayWait()) {
+      return new Acquisition.Granted(joined.outcome().orRefused().orElseThrow());
     }
-    return acquisition;
+    JdbcTicket ticket = new JdbcTicket(this, askedNanos, claim, stored, joined.place(), wakeUp);
+    poller.join(ticket);
+    return new Acquisition.Queued(ticket, poller.recheckAfter());
+  }
+
+  /**
+   * The outcome of {@link #acquireOrQueue}.
+   *
+   * @param place the place of a claim that waits
+   */
+  private record Joined(AcquireOutcome outcome, long place) {}
+
+  private AcquireOutcome acquireOrAnnounce(
+      Connection connection, Claim claim, StoredClaim stored, Deadline deadline)
+      throws SQLException {
+    long answer = acquire(connection, stored, dialect::acquireOrAnnounce, deadline);
+    return Protocol.isGrant(answer)
+        ? AcquireOutcome.granted(JdbcGrant.of(database, claim, stored, answer, claim.ttl(), false))
+        : AcquireOutcome.TAKEN;
   }
 
   /** {@link Dialect#acquire}, or {@link Dialect#acquireOrAnnounce}. */
@@ -284,11 +311,16 @@ final class JdbcStore implements ReadWriteStore {
    *
    * @param reopens whether to do {@link Dialect#reopenLine} before
    */
-  Optional<JdbcGrant> acceptOrTake(Claim claim, StoredClaim stored, long place, boolean reopens)
-      throws StoreException {
+  Optional<JdbcGrant> acceptOrTake(JdbcTicket ticket, boolean reopens) throws StoreException {
     Deadline deadline = database.deadline();
+    Claim claim = ticket.claim;
+    StoredClaim stored = ticket.stored;
+    long place = ticket.place;
     if (reopens) {
       database.onPool(deadline, c -> dialect.reopenLine(c, stored.key(), place));
+    }
+    if (stored.isForPermit()) {
+      return permits.enterFromLine(deadline, ticket);
     }
     if (stored.shared()) {
       return readers.acceptOrEnter(deadline, claim, stored, place);
@@ -302,9 +334,14 @@ final class JdbcStore implements ReadWriteStore {
 
   @Override
   public ReleaseOutcome release(Grant grant, Duration holdFor) throws StoreException {
-    return grants.release((JdbcGrant) grant, holdFor)
-        ? ReleaseOutcome.RELEASED
-        : ReleaseOutcome.ALREADY_LOST;
+    JdbcGrant given = (JdbcGrant) grant;
+    if (!grants.release(given, holdFor)) {
+      return ReleaseOutcome.ALREADY_LOST;
+    }
+    if (given.stored().isForPermit() && holdFor.isZero()) {
+      permits.guesses.noteFree(given.claim().key().name(), given.permit());
+    }
+    return ReleaseOutcome.RELEASED;
   }
 
   @Override
@@ -346,6 +383,11 @@ final class JdbcStore implements ReadWriteStore {
   @Override
   public List<StoredHolder> readers(LockKey key) throws StoreException {
     return readRow(Keys.of(key)).map(Holders::readers).orElse(List.of());
+  }
+
+  @Override
+  public List<StoredPermit> holders(LockKey key) throws StoreException {
+    return readRow(Keys.of(key)).map(Holders::permits).orElse(List.of());
   }
 
   @Override

@@ -8,6 +8,7 @@ import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.Ticket;
 import java.time.Duration;
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -28,13 +29,18 @@ import org.jspecify.annotations.Nullable;
  */
 final class JdbcTicket implements Ticket {
   private final JdbcStore store;
-  private final Claim claim;
+  final Claim claim;
   final StoredClaim stored;
   final long place;
   final Runnable wakeUp;
 
   /** The description of the holder that was seen last; null before the first poll. */
   volatile @Nullable String holder;
+
+  /**
+   * A permit that was free when this was last looked at or told; or {@link JdbcGrant#NO_PERMIT}.
+   */
+  volatile int freePermit = JdbcGrant.NO_PERMIT;
 
   /** Whether the poller found that the line must be {@linkplain Row#isSetBack reopened}. */
   volatile boolean setBack;
@@ -116,6 +122,13 @@ final class JdbcTicket implements Ticket {
     clock = new DatabaseClock(micros, beforeNanos);
   }
 
+  /** Notes what a poll, sent after {@code beforeNanos}, showed. */
+  void noteRow(Row row, long beforeNanos) {
+    noteClock(row.nowMicros(), beforeNanos);
+    List<Integer> free = stored.isForPermit() ? row.freePermits(stored.permits()) : List.of();
+    freePermit = free.isEmpty() ? JdbcGrant.NO_PERMIT : free.get(0);
+  }
+
   /**
    * Notes a notification that the lock was handed over to it.
    *
@@ -129,8 +142,14 @@ final class JdbcTicket implements Ticket {
         : new HandedOver(number, seen.afterNanos(), untilMicros - seen.micros(), alone);
   }
 
-  /** Notes that a poll, sent after {@code beforeNanos}, found this grant of its claim. */
+  /**
+   * Notes that a poll, sent after {@code beforeNanos}, found this grant of its claim. A permit is
+   * not handed over: that was an earlier poll, whose answer was lost, and the next one gets it.
+   */
   void noteGrant(Row.Shown shown, long beforeNanos) {
+    if (stored.isForPermit()) {
+      return;
+    }
     heard = new HandedOver(shown.number(), beforeNanos, shown.remainingMicros(), shown.isAlone());
   }
 
@@ -159,7 +178,7 @@ final class JdbcTicket implements Ticket {
   @Override
   public Status poll() throws StoreException {
     askedNanos = store.time.nanos();
-    Optional<JdbcGrant> grant = store.acceptOrTake(claim, stored, place, setBack);
+    Optional<JdbcGrant> grant = store.acceptOrTake(this, setBack);
     setBack = false;
     if (grant.isPresent()) {
       granted = true;

@@ -51,14 +51,16 @@ final class Keys {
   }
 
   static StoredClaim stored(Claim claim) {
-    boolean shared = claim.mode() instanceof Claim.Shared;
+    boolean shared = !(claim.mode() instanceof Claim.Exclusive);
+    int permits = claim.mode() instanceof Claim.Permit permit ? permit.of() : 0;
     String holder = printable(claim.holder());
     return new StoredClaim(
         of(claim.key()),
         claim.ownerId(),
         shared,
         micros(claim.ttl()),
-        shared ? Reader.printable(holder) : holder);
+        shared ? Reader.printable(holder) : holder,
+        permits);
   }
 
   static long micros(Duration duration) {

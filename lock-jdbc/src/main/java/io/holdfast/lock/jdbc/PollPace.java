@@ -61,9 +61,8 @@ final class PollPace {
       aheadAtFirstPoll = standing.ahead();
     }
     polls++;
-    long endNanos = standing.row().isFree()
-        ? POLL_NANOS_MAX
-        : TimeUnit.MICROSECONDS.toNanos(standing.row().remainingMicros() + 1);
+    long endMicros = standing.row().firstEndMicros();
+    long endNanos = endMicros > 0 ? TimeUnit.MICROSECONDS.toNanos(endMicros + 1) : POLL_NANOS_MAX;
     return Math.min(endNanos, notified ? notifiedNanos() : unnotifiedNanos(standing, now));
   }
 

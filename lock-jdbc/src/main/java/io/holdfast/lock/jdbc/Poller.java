@@ -12,6 +12,7 @@ import io.holdfast.lock.spi.TimeSource;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
@@ -199,7 +200,7 @@ final class Poller implements AutoCloseable {
 
   /**
    * Wakes the waiter of this owner id, if it is this client's: the lock was handed over to it, or
-   * to a reader beside which it may enter.
+   * to a reader beside which it may enter, or a permit is free.
    *
    * @param note notes a hand-over
    */
@@ -413,22 +414,23 @@ final class Poller implements AutoCloseable {
         }
         Standing standing = byOwnerId.get(waiter.stored.owner());
         note(waiter, standing, polled.beforeNanos(), now);
-        if (standing == null || !standing.inLine() || standing.admits(waiter.stored)) {
+        if (standing == null || isNewsFor(waiter.stored, standing)) {
           waiter.pollAtNanos = now + AFTER_WAKE_NANOS;
           waiter.earlyNanos = 0;
           woken.add(waiter);
           continue;
         }
         Row row = standing.row();
-        // A reader that waits behind a writer is not notified if that one gives up.
-        boolean isNotified = notified && !(row.isShared() && waiter.stored.shared());
+        boolean isNotified = notified && !standing.mayMissNews(waiter.stored);
         long pauseNanos = waiter.pace.nextPauseNanos(standing, now, isNotified);
         waiter.pollAtNanos = now + pauseNanos;
         waiter.earlyNanos = pauseNanos / EARLY_DIVISOR;
         if (!row.isFree()) {
           waiter.failedTakes = 0;
           waiter.holder = row.holder();
-          if (standing.ahead() < ANNOUNCERS
+          // What is about permits reads the line, unless it is to notify somebody.
+          if ((listener != null || !waiter.stored.isForPermit())
+              && standing.ahead() < ANNOUNCERS
               && row.wantedMicros() < Protocol.ANNOUNCED_MICROS_EARLY
               && waiter.announceAtNanos - now <= 0) {
             unannounced.add(row.key());
@@ -456,23 +458,28 @@ final class Poller implements AutoCloseable {
     tidySafely(polled.standings());
   }
 
-  /** Tidies lists of readers, some of whom may have crashed. If it fails, the next poll tries. */
+  private static boolean isNewsFor(StoredClaim claim, Standing standing) {
+    return !standing.inLine() || standing.admits(claim) || standing.row().differs(claim);
+  }
+
+  /** Tidies lists, some of whose owners may have crashed. If it fails, the next poll tries. */
   private void tidySafely(List<Standing> standings) {
     try {
+      Set<String> seen = new HashSet<>();
       for (Standing standing : standings) {
-        if (standing.row().isUntidy()) {
+        if (seen.add(standing.row().key()) && standing.row().isUntidy()) {
           database.onOwnConnection(database.deadline(), c -> readers.tidy(c, standing.row()));
         }
       }
     } catch (StoreException e) {
-      log.debug("Lists of those who read could not be tidied", e);
+      log.debug("Lists of those who share locks could not be tidied", e);
     }
   }
 
   private static void note(
       JdbcTicket waiter, @Nullable Standing standing, long beforeNanos, long now) {
     if (standing != null) {
-      waiter.noteClock(standing.row().nowMicros(), beforeNanos);
+      waiter.noteRow(standing.row(), beforeNanos);
     }
     if (standing != null && standing.row().isOwnedBy(waiter.stored)) {
       standing.row().grant(waiter.stored).ifPresent(shown -> waiter.noteGrant(shown, beforeNanos));

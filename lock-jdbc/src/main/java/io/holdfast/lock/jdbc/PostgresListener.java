@@ -65,11 +65,12 @@ final class PostgresListener implements AutoCloseable {
 
   /**
    * The form of a notification: of a hand-over, to a reader with an {@code r}; or, to a reader,
-   * that another one was handed the lock. Anybody may notify on the channel; a forged one has no
-   * effect, since owner ids can't be guessed.
+   * that another one was handed the lock; or that a permit is free, perhaps which one. Anybody may
+   * notify on the channel; a forged one has no effect, since owner ids can't be guessed.
    */
   private static final Pattern NOTIFICATION = Pattern.compile(
-      "(?<owner>[0-9a-f]{32})( (?<number>[0-9]{1,18}) (?<expires>[0-9]{1,18})(?<reader> r)?)?");
+      "(?<owner>[0-9a-f]{32})( (?<number>[0-9]{1,18}) (?<expires>[0-9]{1,18})(?<reader> r)?"
+          + "| p(?<permit>[0-9]{1,3}))?");
 
   private final Postgres dialect;
   private final Database database;
@@ -241,6 +242,9 @@ final class PostgresListener implements AutoCloseable {
   }
 
   private static void note(JdbcTicket waiter, Matcher notification) {
+    if (notification.group("permit") != null) {
+      waiter.freePermit = Integer.parseInt(notification.group("permit"));
+    }
     if (notification.group("number") != null) {
       waiter.noteNotification(
           Long.parseLong(notification.group("number")),

@@ -86,8 +86,8 @@ final class ReaderEntries {
   }
 
   /** Sends a statement several times, as long as it reports nothing: readers had the row locked. */
-  private static long untilUnlocked(
-      Connection connection, Deadline deadline, Sessions.Call<Long> statement) throws SQLException {
+  static long untilUnlocked(Connection connection, Deadline deadline, Sessions.Call<Long> statement)
+      throws SQLException {
     long report = Sessions.next(connection, deadline, statement);
     for (int tries = 1;
         report == Protocol.NONE && tries < TRIES_MAX && Deadlines.pause(deadline, tries);

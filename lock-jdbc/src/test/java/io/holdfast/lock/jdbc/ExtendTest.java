@@ -99,15 +99,8 @@ class ExtendTest {
 
       assertThat(store.extend(first, LONG)).isEmpty();
       JdbcGrant stored = (JdbcGrant) second;
-      Grant sameOwnerOlderNumber = new JdbcGrant(
-          second.claim(),
-          stored.stored(),
-          first.number(),
-          Claims.TTL,
-          false,
-          stored.sinceNanos(),
-          stored.guarded(),
-          stored.database());
+      Grant sameOwnerOlderNumber = JdbcGrant.of(
+          stored.database(), second.claim(), stored.stored(), first.number(), Claims.TTL, false);
       assertThat(store.extend(sameOwnerOlderNumber, LONG)).isEmpty();
       assertThat(store.renew(List.of(sameOwnerOlderNumber))).containsExactly(new Renewal.Lost());
 

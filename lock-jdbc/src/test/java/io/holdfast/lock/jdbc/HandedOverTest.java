@@ -15,7 +15,6 @@ import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.Renewal;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.Ticket;
-import io.holdfast.lock.spi.TimeSource;
 import io.holdfast.lock.testsupport.Await;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
@@ -25,37 +24,12 @@ import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.Test;
 
 /** A lock that was handed over is its waiter's at once, and never for longer than the row says. */
 class HandedOverTest {
   private static final Duration HANDED_OVER =
       Duration.of(Protocol.HANDED_OVER_MICROS, ChronoUnit.MICROS);
-
-  /** Time that only the test moves on: nobody looks of his own accord. */
-  private static final class HandMovedTime implements TimeSource {
-    private final AtomicLong nanos = new AtomicLong();
-
-    void pass(Duration time) {
-      nanos.addAndGet(time.toNanos());
-    }
-
-    @Override
-    public long nanos() {
-      return nanos.get();
-    }
-
-    @Override
-    public long wallMillis() {
-      return TimeUnit.NANOSECONDS.toMillis(nanos.get());
-    }
-
-    @Override
-    public void park(Object blocker, long parkNanos) {
-      LockSupport.parkNanos(blocker, TimeUnit.MILLISECONDS.toNanos(10));
-    }
-  }
 
   @EachServer
   void aWaiterFindsWhatItHasWithoutAcceptingItAndTheRowSaysItForAsLong(Server server)
@@ -192,7 +166,7 @@ class HandedOverTest {
         JdbcStore store = Stores.open(pool, time)) {
       assertThat(holder.tryAcquire(claim(key))).isPresent();
       JdbcTicket waiter = (JdbcTicket) join(store, claim(key));
-      Row.Shown shown = new Row.Shown(7, TimeUnit.SECONDS.toMicros(2), true);
+      Row.Shown shown = new Row.Shown(7, TimeUnit.SECONDS.toMicros(2), null);
       long beforeNanos = time.nanos();
       time.pass(Duration.ofMillis(1));
       assertThat(waiter.poll()).isInstanceOf(Ticket.Waiting.class);

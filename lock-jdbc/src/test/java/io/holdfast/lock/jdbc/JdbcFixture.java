@@ -55,7 +55,7 @@ final class JdbcFixture extends JdbcAccess implements Fixture {
 
   @Override
   public Set<Capability> capabilities() {
-    Set<Capability> capabilities = EnumSet.complementOf(EnumSet.of(Capability.SEMAPHORES));
+    Set<Capability> capabilities = EnumSet.allOf(Capability.class);
     if (!(server instanceof KitContainer)) {
       capabilities.removeAll(Set.of(
           Capability.FAULTS,
@@ -70,7 +70,6 @@ final class JdbcFixture extends JdbcAccess implements Fixture {
   public String whyNot(Capability missing) {
     return switch (missing) {
       case FAULTS -> "H2's driver can't bound a call over a network (docs/backends/jdbc.md)";
-      case SEMAPHORES -> "databases have no semaphores, so far";
       default -> "this H2 lives in the memory of the process that runs the tests";
     };
   }

@@ -15,6 +15,7 @@ import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.LockKind;
+import io.holdfast.lock.spi.PermitGrant;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.testsupport.Await;
 import io.holdfast.lock.testsupport.Claims;
@@ -45,6 +46,7 @@ class SentTest {
         locks(sent, store);
         line(sent, store);
         readers(sent, store);
+        permits(sent, store);
         unusual(sent, store);
       }
       inTransactions(sent, pool);
@@ -164,6 +166,28 @@ class SentTest {
         }));
     store.withdraw(last.claim());
     store.withdraw(other.claim());
+  }
+
+  private static void permits(Sent sent, JdbcStore store) throws Exception {
+    LockKey key = new LockKey(LockKind.PERMIT, Claims.freshName());
+    Claim claim = Stores.permitClaim(key, 3, Claims.TTL);
+    Grant first =
+        sent.by("A permit of a new semaphore", () -> store.tryAcquire(claim).orElseThrow());
+    sent.by("close() of one that has a permit", () -> store.release(first, Duration.ZERO));
+    Grant grant = sent.by(
+        "A permit",
+        () -> store.tryAcquire(Stores.permitClaim(key, 3, Claims.TTL)).orElseThrow());
+    sent.by("holders()", () -> store.holders(key));
+    sent.by(
+        "The guard of a transaction",
+        () -> sent.on(store, (c, dialect) -> dialect.guard(c, Keys.stored(grant.claim()), 1)));
+    sent.by(
+        "close() of one with a minimum hold", () -> store.release(grant, Duration.ofMinutes(1)));
+    store.permits.guesses.noteFree(key.name(), ((PermitGrant) grant).permit());
+    Grant next = sent.by(
+        "A permit, after a wrong guess",
+        () -> store.tryAcquire(Stores.permitClaim(key, 3, Claims.TTL)).orElseThrow());
+    store.withdraw(next.claim());
   }
 
   private static void unusual(Sent sent, JdbcStore store) throws Exception {

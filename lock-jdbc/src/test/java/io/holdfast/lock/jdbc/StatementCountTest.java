@@ -13,6 +13,7 @@ import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.LockKind;
 import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.Renewal;
+import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.tck.fault.FaultProxy;
 import io.holdfast.lock.testsupport.Await;
 import io.holdfast.lock.testsupport.Claims;
@@ -77,6 +78,31 @@ class StatementCountTest {
             store.tryAcquire(Stores.readClaim(key, Duration.ofMinutes(10))).orElseThrow();
       }
     }
+  }
+
+  @EachRealServer
+  void oneStatementTakesAPermitAndOneGivesItBack(Server server) throws Exception {
+    try (StatementCounter counter = new StatementCounter(server);
+        HikariDataSource pool = full(server.pool(4, config -> config.setMinimumIdle(4)));
+        JdbcStore store = Stores.open(pool)) {
+      LockKey key = new LockKey(LockKind.PERMIT, Claims.freshName());
+      int permits = 10;
+      for (int besides = 0; besides < 3; besides++) {
+        // The first of a name makes its row; the next tries the permit that was given back.
+        store.release(takePermit(store, key, permits), Duration.ZERO);
+        long before = counter.count();
+        for (int i = 0; i < 20; i++) {
+          Grant grant = takePermit(store, key, permits);
+          assertThat(store.release(grant, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
+        }
+        assertThat(counter.count() - before).isEqualTo(40);
+        Grant unused = takePermit(store, key, permits);
+      }
+    }
+  }
+
+  private static Grant takePermit(JdbcStore store, LockKey key, int permits) throws StoreException {
+    return store.tryAcquire(Stores.permitClaim(key, permits, Claims.TTL)).orElseThrow();
   }
 
   @EachRealServer

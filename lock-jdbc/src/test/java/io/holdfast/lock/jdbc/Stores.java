@@ -105,6 +105,17 @@ final class Stores {
         "r\u00e9ader $1 \\1; of a test");
   }
 
+  /** A claim for one of so many permits. */
+  static Claim permitClaim(LockKey key, int permits, Duration ttl) {
+    return new Claim(
+        key,
+        new Claim.Permit(permits),
+        Claims.freshOwnerId(),
+        ttl,
+        Duration.ZERO,
+        "p\u00e9rmit #0001.0002; of a test");
+  }
+
   /** The expression for a time by the server's clock. */
   static String in(Server server, Duration time) {
     String now = switch (server) {

@@ -4,6 +4,7 @@ import io.holdfast.lock.spi.Acquisition;
 import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.Grant;
+import io.holdfast.lock.spi.PermitGuesses;
 import io.holdfast.lock.spi.PermitsDifferException;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.Ticket;

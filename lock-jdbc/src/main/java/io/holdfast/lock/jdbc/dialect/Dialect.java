@@ -51,8 +51,7 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
     this.database = database;
     this.driver = driver;
     for (LockStatement statement : LockStatement.values()) {
-      statements.put(
-          statement, new Sql(this, statement.text(texts), statement == LockStatement.GUARD));
+      statements.put(statement, new Sql(this, statement.text(texts), statement.isOfUser()));
     }
   }
 
@@ -241,7 +240,9 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
    * @return the waiter's place
    */
   public long join(Connection connection, StoredClaim claim) throws SQLException {
-    return runForReport(connection, sql(LockStatement.JOIN), ofClaim(claim, Protocol.NO_PLACE));
+    Map<String, Object> values = new HashMap<>(ofClaim(claim, Protocol.NO_PLACE));
+    values.put("holder", claim.waiter());
+    return runForReport(connection, sql(LockStatement.JOIN), values);
   }
 
   /** Lowers {@code served}, so that the waiter of this place and all behind it are in the line. */
@@ -285,11 +286,12 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
    * caller's transaction ends. A write rather than a locking read, since on a cluster with several
    * writers (Galera, group replication) other nodes see only writes.
    *
-   * @return whether this grant is still the last one
+   * @return whether this grant is still the last one; of a permit, whether nobody else got it since
    */
   public final boolean guard(Connection connection, StoredClaim claim, long number)
       throws SQLException {
-    return sql(LockStatement.GUARD).update(connection, claim.grant(number, 0)) > 0;
+    LockStatement guard = claim.isForPermit() ? LockStatement.GUARD_PERMIT : LockStatement.GUARD;
+    return sql(guard).update(connection, claim.grant(number, 0)) > 0;
   }
 
   /** Whether {@link Template#UPDATE_ONE_WAITING} waits for a moment only. */
@@ -337,8 +339,6 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
   /**
    * Reads the rows of these waiters' locks, and their lines, without locking them; rows that don't
    * exist are missing from the result.
-   *
-   * @param waiters at most one for each name
    */
   public final List<Standing> readStandings(Connection connection, List<StoredClaim> waiters)
       throws SQLException {
@@ -351,7 +351,7 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
    * still have their locks; returns the number of rows that were changed. Locked rows are left
    * alone.
    *
-   * @param claims all of readers, of different locks, or none
+   * @param claims all of those who share locks, each of another lock; or none of these
    */
   public final int renew(Connection connection, List<StoredClaim> claims, List<Long> numbers)
       throws SQLException {
@@ -430,6 +430,11 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
    */
   long runForReport(Connection connection, Sql sql, Map<String, ?> values) throws SQLException {
     return sql.first(connection, values);
+  }
+
+  /** Does {@link #runForReport} for a statement that may notify a waiter. */
+  long runForNotified(Connection connection, Sql sql, Map<String, ?> values) throws SQLException {
+    return runForReport(connection, sql, values);
   }
 
   /** Runs a statement by {@link Template#ACQUIRE}. */

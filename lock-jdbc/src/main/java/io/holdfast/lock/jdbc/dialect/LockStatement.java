@@ -80,6 +80,37 @@ enum LockStatement {
       "owner = :owner, expires_at = {report}(:end), readers = :rest",
       "expires_at")),
 
+  // Permits: entries of their semaphore's list, each with a tag at its end.
+
+  /**
+   * There are no more than N, since each entry has a permit of its own, of the same N. Who takes
+   * one from the line leaves it, and tells the next if another permit is free.
+   */
+  TAKE_PERMIT(texts -> texts.updateOne(
+      Template.UPDATE_ONE,
+      enterable("POSITION(CONCAT({tag}, ';') IN readers) = 0 AND {last of} = {of}", ""),
+      enter("{tag}, ';'") + ", served = GREATEST(served, :served)",
+      "number" + texts.toldToFirst("{held} < :permits", "''"))),
+  LEAVE_PERMIT(texts -> texts.updateOne(
+      Template.UPDATE_ONE,
+      "{inside}",
+      leave("1"),
+      "1{unsynced}" + texts.toldToFirst("TRUE", "{freed}"))),
+  /** The entry's owner is no claim's any more. */
+  KEEP_PERMIT(texts -> texts.updateOne(
+      Template.UPDATE_ONE,
+      "{inside}",
+      "expires_at = GREATEST(expires_at, {now} + :hold),"
+          + " readers = REGEXP_REPLACE(readers, CONCAT({owner}, {any end}),"
+          + " CONCAT('{kept}', SUBSTRING({owner} FROM 2), {now} + :hold)),"
+          + " guarded = guarded + 0 * {report}(1)",
+      "1")),
+
+  FIRST_IN_LINE("""
+      SELECT a.holder FROM {table} l JOIN {waiters} a ON a.name = l.name
+      WHERE l.name = :key AND a.place > l.served AND {alive waiter} ORDER BY a.place LIMIT 1
+      """),
+
   REOPEN_LINE(texts ->
       updateUnlocked(texts, "name IN (:keys) AND served >= :place", "served = :place - 1")),
   ANNOUNCE(texts -> updateUnlocked(
@@ -104,7 +135,7 @@ enum LockStatement {
   READ_STANDINGS("""
       SELECT {columns}, COALESCE(w.owner, ''),
         (SELECT COUNT(*) {line} AND (w.place IS NULL OR a.place < w.place)
-          AND (a.mode = 'w' OR COALESCE(w.mode, :mode) = 'w')),
+          AND (a.mode <> 'r' OR COALESCE(w.mode, :mode) <> 'r')),
         CASE WHEN w.place > l.served THEN 1 ELSE 0 END
       FROM {table} l LEFT JOIN {waiters} w ON w.name = l.name AND w.owner IN (:owners)
       WHERE l.name IN (:keys) LIMIT {batch}
@@ -116,6 +147,7 @@ enum LockStatement {
       UPDATE {table} SET guarded = guarded + 1
       WHERE name = :key AND owner = :owner AND number = :number
       """),
+  GUARD_PERMIT("UPDATE {table} SET guarded = guarded + 1 WHERE name = :key AND {inside}"),
   CREATE_ROW("INSERT INTO {row} VALUES (:key, '', 0, {now}, 0, 0, 0, 0, '') {on conflict}"),
   TOUCH_ROW("UPDATE {table} SET guarded = guarded + 1, changed_at = {now} WHERE name = :key"),
   SELECT_ROW_NO_WAIT("SELECT 1 FROM {table} WHERE name = :key FOR UPDATE NOWAIT"),
@@ -162,6 +194,11 @@ enum LockStatement {
         .replace("{first}", texts.template(first)));
   }
 
+  /** Whether it runs in a user's transaction. */
+  boolean isOfUser() {
+    return this == GUARD || this == GUARD_PERMIT;
+  }
+
   /** Returns the text for a database, to be filled in. */
   String text(Texts texts) {
     return text.apply(texts);
@@ -180,26 +217,43 @@ enum LockStatement {
   }
 
   private static String takeToRead(Texts texts, Template template) {
-    return texts.updateOne(
-        template,
-        "(expires_at <= {now} OR owner = '*' AND CHAR_LENGTH(readers) < {list max}"
-            + " AND POSITION(:owner IN readers) = 0) AND served < :place"
-            + " AND NOT EXISTS (SELECT 1 {line} AND a.mode = 'w' AND a.place < :place)",
-        "readers = CONCAT({owner}, {now} + :ttl, GREATEST(number + 1, {now}), {holder}, ';',"
-            + " CASE WHEN owner = '*' AND expires_at > {now} THEN readers ELSE '' END),"
-            + " number = {report}(GREATEST(number + 1, {now})), owner = '*', changed_at = {now},"
-            + " holder = :holder, expires_at = GREATEST(expires_at, {now} + :ttl)",
-        "number");
+    String room = "CHAR_LENGTH(readers) < {list max}";
+    return texts.updateOne(template, enterable(room, " AND a.mode = 'w'"), enter("';'"), "number");
+  }
+
+  /**
+   * Makes the condition for a new entry in the list.
+   *
+   * @param room the condition for one beside others
+   * @param ahead the condition for those in line that go first
+   */
+  private static String enterable(String room, String ahead) {
+    return "(expires_at <= {now} OR owner = '*' AND " + room
+        + " AND POSITION(:owner IN readers) = 0) AND served < :place"
+        + " AND NOT EXISTS (SELECT 1 {line}" + ahead + " AND a.place < :place)";
+  }
+
+  /**
+   * Makes the assignments for a new entry in the list, which begins anew if nobody's time is left.
+   *
+   * @param end the end of the entry
+   */
+  private static String enter(String end) {
+    return "readers = CONCAT({owner}, {now} + :ttl, GREATEST(number + 1, {now}), {holder}, " + end
+        + ", CASE WHEN owner = '*' AND expires_at > {now} THEN readers ELSE '' END),"
+        + " number = {report}(GREATEST(number + 1, {now})), owner = '*', changed_at = {now},"
+        + " holder = :holder, expires_at = GREATEST(expires_at, {now} + :ttl)";
   }
 
   private static String leaveReaders(Texts texts, Template template) {
     return texts.updateOne(
-        template,
-        "{inside} AND ({rest} <> '' OR {unwanted})",
-        "owner = CASE WHEN {rest} = '' THEN '' ELSE '*' END, changed_at = {now},"
-            + " expires_at = CASE WHEN {rest} = '' THEN 1 ELSE expires_at END,"
-            + " readers = {rest}, guarded = guarded + 0 * {report}({left})",
-        "{left}{unsynced}");
+        template, "{inside} AND ({rest} <> '' OR {unwanted})", leave("{left}"), "{left}{unsynced}");
+  }
+
+  private static String leave(String reported) {
+    return "owner = CASE WHEN {rest} = '' THEN '' ELSE '*' END, changed_at = {now},"
+        + " expires_at = CASE WHEN {rest} = '' THEN 1 ELSE expires_at END,"
+        + " readers = {rest}, guarded = guarded + 0 * {report}(" + reported + ")";
   }
 
   private static String updateUnlocked(Texts texts, String where, String set) {

@@ -93,10 +93,13 @@ public sealed class MySql extends Dialect permits MariaDb {
     return false;
   }
 
-  /** Sends two statements for a reader, whose acquire announces nothing. */
+  /**
+   * Sends two statements for a reader, whose acquire announces nothing; nobody looks for an
+   * announcement of one that waits for a permit.
+   */
   @Override
   public long join(Connection connection, StoredClaim claim) throws SQLException {
-    if (claim.shared()) {
+    if (claim.shared() && !claim.isForPermit()) {
       announce(connection, List.of(claim.key()));
     }
     return super.join(connection, claim);

@@ -19,8 +19,9 @@ import org.postgresql.util.ServerErrorMessage;
  *
  * <p>A hand-over sends a notification in the same statement, on the channel of the client whose
  * waiter now has the lock, with that waiter's owner id, the new grant number, and the time at which
- * the lock is free again unless the waiter accepts it. No other client is woken. If nobody waits,
- * none is sent: the server serialises commits with notifications.
+ * the lock is free again unless the waiter accepts it. No other client is woken. So is the first in
+ * line if a permit is free. If nobody waits, none is sent: the server serialises commits with
+ * notifications.
  *
  * <p>A release does not wait until it is on disk ({@code synchronous_commit}). If the server
  * crashes before that, the lock stays taken until its TTL is over, as after a crash of its holder.
@@ -31,7 +32,7 @@ import org.postgresql.util.ServerErrorMessage;
  * <p>Each client has an instance of its own, since each has its own channel.
  */
 public final class Postgres extends Dialect {
-  /** The beginning of the names of channels; the hand-over spells it out too. */
+  /** The beginning of the names of channels; the statements spell it out too. */
   private static final String CHANNEL_PREFIX = "holdfast_";
 
   /** The SQL state of a full queue of notifications, and of other limits that were exceeded. */
@@ -160,21 +161,26 @@ public final class Postgres extends Dialect {
     return Map.of("key", key, "creation", table() + ' ' + key);
   }
 
-  /**
-   * Sends the statement without a notification if the server's queue of notifications is full; the
-   * next holder then learns of the hand-over at its next poll. Commits here, since the server
-   * reports a full queue only at the commit.
-   */
   @Override
   boolean end(Connection connection, Sql sql, Map<String, ?> values) throws SQLException {
+    return runForNotified(connection, sql, values) != Protocol.NONE;
+  }
+
+  /**
+   * Sends the statement without a notification if the server's queue of notifications is full; the
+   * waiter then learns of it at its next poll. Commits here, since the server reports a full queue
+   * only at the commit.
+   */
+  @Override
+  long runForNotified(Connection connection, Sql sql, Map<String, ?> values) throws SQLException {
     Map<String, Object> all = new HashMap<>(values);
     all.put("notify", 1L);
     try {
-      boolean ended = sql.first(connection, all) != Protocol.NONE;
+      long report = sql.first(connection, all);
       if (!connection.getAutoCommit()) {
         connection.commit();
       }
-      return ended;
+      return report;
     } catch (SQLException e) {
       if (!TOO_MANY_NOTIFICATIONS.equals(e.getSQLState())) {
         throw e;
@@ -183,7 +189,7 @@ public final class Postgres extends Dialect {
         connection.rollback();
       }
       all.put("notify", 0L);
-      return sql.first(connection, all) != Protocol.NONE;
+      return sql.first(connection, all);
     }
   }
 

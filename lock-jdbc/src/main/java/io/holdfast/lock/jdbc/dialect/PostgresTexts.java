@@ -159,6 +159,17 @@ final class PostgresTexts extends Texts {
   }
 
   @Override
+  String toldToFirst(String condition, String more) {
+    return """
+        , CASE WHEN :notify = 1 AND NOT ({unwanted}) AND {condition} THEN (
+            SELECT pg_notify('holdfast_' || inbox, CONCAT(owner, {more}))::text FROM (
+              SELECT a.inbox, a.owner FROM {waiters} a
+              WHERE a.name = mine_name AND a.place > served AND {alive waiter}
+              ORDER BY a.place LIMIT 1) first
+            WHERE inbox IS NOT NULL) END""".replace("{condition}", condition).replace("{more}", more);
+  }
+
+  @Override
   String unsynced() {
     return ", set_config('synchronous_commit', 'off', true)";
   }

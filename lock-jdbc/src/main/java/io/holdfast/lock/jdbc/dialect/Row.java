@@ -1,9 +1,14 @@
 package io.holdfast.lock.jdbc.dialect;
 
+import io.holdfast.lock.spi.LockKind;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
 
 /**
  * One lock, as its row showed it. All times except {@code changedAtMicros} are relative to the
@@ -11,7 +16,8 @@ import java.util.Optional;
  *
  * @param key the stored name
  * @param owner the owner id of the grant that has the lock; {@link Reader#SHARED} if readers share
- *     it; empty if no grant has it, or only a minimum hold keeps it
+ *     it, or if it is a semaphore of which permits are taken; empty if no grant has it, or only a
+ *     minimum hold keeps it
  * @param number the number of the last grant, of which its fencing token is made
  * @param sinceMicros the time since it was last taken or freed; for a taken lock, since it was
  *     granted; for one that is shared, since a reader entered or left
@@ -20,7 +26,8 @@ import java.util.Optional;
  * @param wantedMicros the time for which there may be a line; zero or less if there is none
  * @param served the place of the last waiter that got the lock
  * @param holder the description of its last holder
- * @param readers those who share it, and those whose time is over and who have not left
+ * @param readers those who share it or have a permit, and those whose time is over and who have not
+ *     left
  */
 public record Row(
     String key,
@@ -85,11 +92,45 @@ public record Row(
 
   /**
    * Whether a shared lock shows readers whose time is over, or is taken for longer than its readers
-   * have it, since one with more time has left.
+   * have it, since one with more time has left. That does no harm to a semaphore.
    */
   public boolean isUntidy() {
     long lateMicros = nowMicros() + remainingMicros - lastEndMicros();
-    return isShared() && (reading().size() < readers.size() || lateMicros > Protocol.SHARED_MICROS);
+    boolean isLate = lateMicros > Protocol.SHARED_MICROS && !isSemaphore();
+    return isShared() && (reading().size() < readers.size() || isLate);
+  }
+
+  private boolean isSemaphore() {
+    return key.charAt(0) == LockKind.PERMIT.code();
+  }
+
+  /** Returns the time until somebody's time is over, if no renewal and no release comes first. */
+  public long firstEndMicros() {
+    return isSemaphore() && isShared()
+        ? readers.stream().mapToLong(Reader::endMicros).min().orElse(0) - nowMicros()
+        : remainingMicros;
+  }
+
+  /** Returns the number of permits that those who have one know of; 0: nobody has one. */
+  public int permits() {
+    return reading().stream()
+        .findFirst()
+        .map(reader -> PermitTag.of(reader.holder()).of())
+        .orElse(0);
+  }
+
+  /** Whether those who have a permit know of another number than this claim does. */
+  public boolean differs(StoredClaim claim) {
+    return claim.isForPermit() && permits() > 0 && permits() != claim.permits();
+  }
+
+  /** Returns the permits that nobody has, of so many; kept ones are not free. */
+  public List<Integer> freePermits(int of) {
+    Set<Integer> taken = reading().stream().map(Reader::permit).collect(Collectors.toSet());
+    return IntStream.range(0, of)
+        .boxed()
+        .filter(permit -> !taken.contains(permit))
+        .toList();
   }
 
   /** Returns the end of the last reader; 0 if the time of all is over. */
@@ -102,21 +143,27 @@ public record Row(
    *
    * @param remainingMicros the time for which it stands; zero or less if that is over, and nobody
    *     has taken or freed the lock since
-   * @param isAlone whether it is no entry of the readers' list
+   * @param entry the entry of the readers' list; null if it has the lock alone
    */
-  public record Shown(long number, long remainingMicros, boolean isAlone) {}
+  public record Shown(
+      long number, long remainingMicros, @Nullable Reader entry) {
+    /** Whether it is no entry of the list. */
+    public boolean isAlone() {
+      return entry == null;
+    }
+  }
 
   /** Returns the grant of this claim, even if its time is over; empty if the row shows none. */
   public Optional<Shown> grant(StoredClaim claim) {
     if (owner.equals(claim.owner())) {
-      return Optional.of(new Shown(number, remainingMicros, true));
+      return Optional.of(new Shown(number, remainingMicros, null));
     }
     return readers.stream()
         .filter(reader -> claim.shared() && reader.owner().equals(claim.owner()))
         .findFirst()
         // A database may have read its clock twice, so the lock may end a moment earlier.
         .map(reader -> new Shown(
-            reader.number(), Math.min(remainingMicros, reader.endMicros() - nowMicros()), false));
+            reader.number(), Math.min(remainingMicros, reader.endMicros() - nowMicros()), reader));
   }
 
   /** Returns the grant of this claim and number if it has the lock. */
@@ -130,12 +177,15 @@ public record Row(
     return grant(claim).filter(shown -> shown.remainingMicros() > 0).isPresent();
   }
 
-  /** Returns the claim of the reader that has the grant of this number. */
-  public Optional<StoredClaim> reader(long grantNumber) {
-    return reading().stream()
-        .filter(reader -> reader.number() == grantNumber)
-        .findFirst()
-        .map(reader -> new StoredClaim(key, reader.owner(), true, 0, reader.holder()));
+  /** Returns the entry of the grant of this number, if its time is not over. */
+  public Optional<Reader> entry(long grantNumber) {
+    return reading().stream().filter(entry -> entry.number() == grantNumber).findFirst();
+  }
+
+  /** Returns the claim of an entry. */
+  public StoredClaim claim(Reader entry) {
+    int permits = isSemaphore() ? permits() : 0;
+    return new StoredClaim(key, entry.owner(), true, 0, entry.holder(), permits);
   }
 
   /** Whether the row shows this grant, even if its time is over: nobody took its place since. */

@@ -22,7 +22,20 @@ public record Standing(Row row, String waiter, int ahead, boolean inLine) {
 
   /** Whether the claim that was asked about can get the lock now. */
   public boolean admits(StoredClaim claim) {
-    boolean hasRoom = row.isShared() && claim.shared() && Reader.fits(row.readers());
-    return ahead == 0 && (row.isFree() || hasRoom);
+    return ahead == 0 && (row.isFree() || (row.isShared() && claim.shared() && hasRoom(claim)));
+  }
+
+  private boolean hasRoom(StoredClaim claim) {
+    return claim.isForPermit()
+        ? row.reading().size() < claim.permits() && !row.differs(claim)
+        : Reader.fits(row.readers());
+  }
+
+  /**
+   * Whether a waiter may not be notified when it can get the lock: nobody is, if one before it
+   * gives up that keeps a reader out, or that has not taken a permit that is free.
+   */
+  public boolean mayMissNews(StoredClaim claim) {
+    return claim.isForPermit() ? row.isFree() || hasRoom(claim) : row.isShared() && claim.shared();
   }
 }

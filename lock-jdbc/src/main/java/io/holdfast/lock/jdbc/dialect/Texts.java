@@ -2,6 +2,7 @@ package io.holdfast.lock.jdbc.dialect;
 
 import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
@@ -12,6 +13,9 @@ import java.util.regex.Pattern;
 abstract class Texts {
   /** The form of a part of a text. */
   private static final Pattern PART = Pattern.compile("\\{([a-z ]+)}");
+
+  /** The parameters that the database can't always know to be texts. */
+  private static final Set<String> TEXTS = Set.of("owner", "holder", "tag", "freed");
 
   /** The most names that one statement of a listing reads, so that each statement is short. */
   static final int PAGE = 10_000;
@@ -57,6 +61,14 @@ abstract class Texts {
             "left",
             "CASE WHEN readers = '' THEN 1 ELSE 2 + ABS(expires_at - CAST(SUBSTRING(readers FROM "
                 + (Reader.OWNER_LENGTH + 1) + " FOR " + Reader.DIGITS + ") AS DECIMAL(20))) END"),
+        Map.entry("held", "CHAR_LENGTH(readers) - CHAR_LENGTH(REPLACE(readers, ';', ''))"),
+        // The number of permits that the last entry's tag tells, and that the claim's does.
+        Map.entry(
+            "last of",
+            "SUBSTRING(readers FROM CHAR_LENGTH(readers) - " + PermitTag.LENGTH + " FOR "
+                + PermitTag.OF_LENGTH + ")"),
+        Map.entry("of", "SUBSTRING({tag} FROM 1 FOR " + PermitTag.OF_LENGTH + ")"),
+        Map.entry("kept", Reader.KEPT),
         Map.entry("any end", "'" + ".".repeat(Reader.DIGITS) + "'"),
         Map.entry("list max", String.valueOf(Reader.LIST_MAX)),
         Map.entry("alive", String.valueOf(Protocol.ALIVE_MICROS)),
@@ -119,6 +131,17 @@ abstract class Texts {
     return "";
   }
 
+  /**
+   * Returns one more column, with a comma, that notifies the first in the line of the lock that was
+   * updated; empty if the database does not notify.
+   *
+   * @param condition whether to do so, unless nobody is announced
+   * @param more what to send after the owner id
+   */
+  String toldToFirst(String condition, String more) {
+    return "";
+  }
+
   /** Returns a statement whose wait for what other sessions have locked the server limits. */
   String limited(String sql, long millis) {
     return sql;
@@ -147,7 +170,7 @@ abstract class Texts {
     if (name.equals("unsynced")) {
       return unsynced();
     }
-    if (name.equals("owner") || name.equals("holder")) {
+    if (TEXTS.contains(name)) {
       return text(":" + name);
     }
     String text = shared.get(name);

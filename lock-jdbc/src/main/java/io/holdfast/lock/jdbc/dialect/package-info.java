@@ -4,9 +4,9 @@
  * <p>Three rules hold for all of them. Time is the database's own, in microseconds since 1970 and
  * independent of the session's time zone. A statement that takes a lock, or that works on several
  * locks, does not wait for locked rows: it skips them, or fails at once; only the first use of a
- * name can wait for another one at the same time, and a reader for others. The text of a statement
- * varies only with the length of a list, with autocommit and with a limit of its wait, so that
- * drivers can keep it prepared.
+ * name can wait for another one at the same time, and a reader of a lock for others. The text of a
+ * statement varies only with the length of a list, with autocommit and with a limit of its wait, so
+ * that drivers can keep it prepared.
  *
  * <p>Read {@link io.holdfast.lock.jdbc.dialect.Dialect} first, which says what each statement does,
  * then {@code LockStatement}, the statements that all databases have, and the {@code Texts} of one,

@@ -2,9 +2,9 @@
 -- Times are microseconds since 1970 by the database's clock. Safe to run again.
 
 CREATE TABLE IF NOT EXISTS holdfast_lock (
-  -- The kind of lock ('m': mutex), a colon, and the name in UTF-8.
+  -- The kind of lock ('m': mutex; 'p': semaphore), a colon, and the name in UTF-8.
   name         VARBINARY(802) NOT NULL,
-  -- The owner id of the grant that has the lock; empty: nobody, or only a minimum hold; '*': readers.
+  -- The owner id of the grant that has the lock; empty: nobody, or only a minimum hold; '*': several.
   owner        VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
   -- The number of the last grant; only rises.
   number       BIGINT NOT NULL,
@@ -20,7 +20,7 @@ CREATE TABLE IF NOT EXISTS holdfast_lock (
   guarded      BIGINT NOT NULL,
   -- Who took it last, for a human.
   holder       VARCHAR(200) CHARACTER SET utf8mb4 NOT NULL,
-  -- Those who share it, if owner is '*': of each the owner id, the end, the number and who it is.
+  -- Those who share it or have a permit, if owner is '*': of each the owner id, the end, the number, who it is.
   readers      MEDIUMTEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin,
   PRIMARY KEY (name)
 ) ENGINE = InnoDB;
@@ -36,7 +36,7 @@ CREATE TABLE IF NOT EXISTS holdfast_lock_waiter (
   alive_until  BIGINT NOT NULL,
   -- Who waits, for a human.
   holder       VARCHAR(200) CHARACTER SET utf8mb4 NOT NULL,
-  -- 'w': wants the lock for itself; 'r': shares it with other readers.
+  -- 'w': wants the lock for itself; 'r': shares it with other readers; 'p': wants a permit.
   mode         VARCHAR(1) CHARACTER SET ascii COLLATE ascii_bin NOT NULL DEFAULT 'w',
   PRIMARY KEY (name, place),
   KEY (place)

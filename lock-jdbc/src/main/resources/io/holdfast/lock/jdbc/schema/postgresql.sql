@@ -2,9 +2,9 @@
 -- Times are microseconds since 1970 by the database's clock. Safe to run again.
 
 CREATE TABLE IF NOT EXISTS holdfast_lock (
-  -- The kind of lock ('m': mutex), a colon, and the name. Bytewise comparison: no two texts are equal.
+  -- The kind of lock ('m': mutex; 'p': semaphore), a colon, and the name. Bytewise comparison: no two texts are equal.
   name         text COLLATE "C" NOT NULL,
-  -- The owner id of the grant that has the lock; empty: nobody, or only a minimum hold; '*': readers.
+  -- The owner id of the grant that has the lock; empty: nobody, or only a minimum hold; '*': several.
   owner        text COLLATE "C" NOT NULL,
   -- The number of the last grant; only rises.
   number       bigint NOT NULL,
@@ -20,7 +20,7 @@ CREATE TABLE IF NOT EXISTS holdfast_lock (
   guarded      bigint NOT NULL,
   -- Who took it last, for a human.
   holder       text NOT NULL,
-  -- Those who share it, if owner is '*': of each the owner id, the end, the number and who it is.
+  -- Those who share it or have a permit, if owner is '*': of each the owner id, the end, the number, who it is.
   readers      text,
   PRIMARY KEY (name)
 ) WITH (fillfactor = 50); -- Room for updates that touch no index.
@@ -38,7 +38,7 @@ CREATE TABLE IF NOT EXISTS holdfast_lock_waiter (
   holder       text NOT NULL,
   -- What the name of the channel ends with on which its client is notified; null: on none.
   inbox        text,
-  -- 'w': wants the lock for itself; 'r': shares it with other readers.
+  -- 'w': wants the lock for itself; 'r': shares it with other readers; 'p': wants a permit.
   mode         text COLLATE "C" NOT NULL DEFAULT 'w',
   PRIMARY KEY (name, place)
 ) WITH (fillfactor = 50);

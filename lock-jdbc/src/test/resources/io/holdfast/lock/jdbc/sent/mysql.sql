@@ -141,7 +141,7 @@ VALUES (?, ?, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + 4000000
 
 SELECT l.name, l.owner, l.number, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) - l.changed_at, l.changed_at, l.expires_at - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), l.wanted_until - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), l.served, l.holder, COALESCE(CASE WHEN l.owner = '*' THEN l.readers END, ''), COALESCE(w.owner, ''),
   (SELECT COUNT(*) FROM `holdfast`.holdfast_lock_waiter a WHERE a.name = l.name AND a.place > l.served AND a.alive_until BETWEEN TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) AND TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + 8000000 AND (w.place IS NULL OR a.place < w.place)
-    AND (a.mode = 'w' OR COALESCE(w.mode, ?) = 'w')),
+    AND (a.mode <> 'r' OR COALESCE(w.mode, ?) <> 'r')),
   CASE WHEN w.place > l.served THEN 1 ELSE 0 END
 FROM `holdfast`.holdfast_lock l LEFT JOIN `holdfast`.holdfast_lock_waiter w ON w.name = l.name AND w.owner IN (?)
 WHERE l.name IN (?) LIMIT 512;
@@ -219,7 +219,7 @@ UPDATE `holdfast`.holdfast_lock SET readers = CONCAT(?, TIMESTAMPDIFF(MICROSECON
 
 SELECT l.name, l.owner, l.number, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) - l.changed_at, l.changed_at, l.expires_at - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), l.wanted_until - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), l.served, l.holder, COALESCE(CASE WHEN l.owner = '*' THEN l.readers END, ''), COALESCE(w.owner, ''),
   (SELECT COUNT(*) FROM `holdfast`.holdfast_lock_waiter a WHERE a.name = l.name AND a.place > l.served AND a.alive_until BETWEEN TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) AND TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + 8000000 AND (w.place IS NULL OR a.place < w.place)
-    AND (a.mode = 'w' OR COALESCE(w.mode, ?) = 'w')),
+    AND (a.mode <> 'r' OR COALESCE(w.mode, ?) <> 'r')),
   CASE WHEN w.place > l.served THEN 1 ELSE 0 END
 FROM `holdfast`.holdfast_lock l LEFT JOIN `holdfast`.holdfast_lock_waiter w ON w.name = l.name AND w.owner IN (?)
 WHERE l.name IN (?) LIMIT 512;
@@ -282,7 +282,7 @@ UPDATE `holdfast`.holdfast_lock SET readers = CONCAT(?, TIMESTAMPDIFF(MICROSECON
 
 SELECT l.name, l.owner, l.number, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) - l.changed_at, l.changed_at, l.expires_at - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), l.wanted_until - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), l.served, l.holder, COALESCE(CASE WHEN l.owner = '*' THEN l.readers END, ''), COALESCE(w.owner, ''),
   (SELECT COUNT(*) FROM `holdfast`.holdfast_lock_waiter a WHERE a.name = l.name AND a.place > l.served AND a.alive_until BETWEEN TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) AND TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + 8000000 AND (w.place IS NULL OR a.place < w.place)
-    AND (a.mode = 'w' OR COALESCE(w.mode, ?) = 'w')),
+    AND (a.mode <> 'r' OR COALESCE(w.mode, ?) <> 'r')),
   CASE WHEN w.place > l.served THEN 1 ELSE 0 END
 FROM `holdfast`.holdfast_lock l LEFT JOIN `holdfast`.holdfast_lock_waiter w ON w.name = l.name AND w.owner IN (?)
 WHERE l.name IN (?) LIMIT 512;
@@ -295,7 +295,7 @@ UPDATE `holdfast`.holdfast_lock SET readers = CONCAT(?, TIMESTAMPDIFF(MICROSECON
 
 SELECT l.name, l.owner, l.number, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) - l.changed_at, l.changed_at, l.expires_at - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), l.wanted_until - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), l.served, l.holder, COALESCE(CASE WHEN l.owner = '*' THEN l.readers END, ''), COALESCE(w.owner, ''),
   (SELECT COUNT(*) FROM `holdfast`.holdfast_lock_waiter a WHERE a.name = l.name AND a.place > l.served AND a.alive_until BETWEEN TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) AND TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + 8000000 AND (w.place IS NULL OR a.place < w.place)
-    AND (a.mode = 'w' OR COALESCE(w.mode, ?) = 'w')),
+    AND (a.mode <> 'r' OR COALESCE(w.mode, ?) <> 'r')),
   CASE WHEN w.place > l.served THEN 1 ELSE 0 END
 FROM `holdfast`.holdfast_lock l LEFT JOIN `holdfast`.holdfast_lock_waiter w ON w.name = l.name AND w.owner IN (?)
 WHERE l.name IN (?) LIMIT 512;
@@ -314,6 +314,68 @@ SELECT l.name, l.owner, l.number, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIM
 
 UPDATE `holdfast`.holdfast_lock SET owner = ?, expires_at = LAST_INSERT_ID(?), readers = ? WHERE name = (SELECT name FROM (
   SELECT name FROM `holdfast`.holdfast_lock l WHERE name = ? AND owner = '*' AND readers = ?
+  FOR UPDATE SKIP LOCKED) mine);
+
+-- A permit of a new semaphore
+
+UPDATE `holdfast`.holdfast_lock SET readers = CONCAT(?, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + ?, GREATEST(number + 1, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))), ?, ?, ';', CASE WHEN owner = '*' AND expires_at > TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) THEN readers ELSE '' END), number = LAST_INSERT_ID(GREATEST(number + 1, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)))), owner = '*', changed_at = TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), holder = ?, expires_at = GREATEST(expires_at, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + ?), served = GREATEST(served, ?) WHERE name = (SELECT name FROM (
+  SELECT name FROM `holdfast`.holdfast_lock l WHERE name = ? AND (expires_at <= TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) OR owner = '*' AND POSITION(CONCAT(?, ';') IN readers) = 0 AND SUBSTRING(readers FROM CHAR_LENGTH(readers) - 10 FOR 6) = SUBSTRING(? FROM 1 FOR 6) AND POSITION(? IN readers) = 0) AND served < ? AND NOT EXISTS (SELECT 1 FROM `holdfast`.holdfast_lock_waiter a WHERE a.name = l.name AND a.place > l.served AND a.alive_until BETWEEN TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) AND TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + 8000000 AND a.place < ?)
+  FOR UPDATE SKIP LOCKED) mine);
+
+SELECT l.name, l.owner, l.number, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) - l.changed_at, l.changed_at, l.expires_at - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), l.wanted_until - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), l.served, l.holder, COALESCE(CASE WHEN l.owner = '*' THEN l.readers END, ''), COALESCE(w.owner, ''),
+  (SELECT COUNT(*) FROM `holdfast`.holdfast_lock_waiter a WHERE a.name = l.name AND a.place > l.served AND a.alive_until BETWEEN TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) AND TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + 8000000 AND (w.place IS NULL OR a.place < w.place)
+    AND (a.mode <> 'r' OR COALESCE(w.mode, ?) <> 'r')),
+  CASE WHEN w.place > l.served THEN 1 ELSE 0 END
+FROM `holdfast`.holdfast_lock l LEFT JOIN `holdfast`.holdfast_lock_waiter w ON w.name = l.name AND w.owner IN (?)
+WHERE l.name IN (?) LIMIT 512;
+
+INSERT INTO `holdfast`.holdfast_lock (name, owner, number, changed_at, expires_at, wanted_until, served, guarded, holder) VALUES (?, '', 0, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), 0, 0, 0, 0, '') ON DUPLICATE KEY UPDATE guarded = `holdfast`.holdfast_lock.guarded + 1, changed_at = TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6));
+
+UPDATE `holdfast`.holdfast_lock SET readers = CONCAT(?, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + ?, GREATEST(number + 1, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))), ?, ?, ';', CASE WHEN owner = '*' AND expires_at > TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) THEN readers ELSE '' END), number = LAST_INSERT_ID(GREATEST(number + 1, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)))), owner = '*', changed_at = TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), holder = ?, expires_at = GREATEST(expires_at, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + ?), served = GREATEST(served, ?) WHERE name = (SELECT name FROM (
+  SELECT name FROM `holdfast`.holdfast_lock l WHERE name = ? AND (expires_at <= TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) OR owner = '*' AND POSITION(CONCAT(?, ';') IN readers) = 0 AND SUBSTRING(readers FROM CHAR_LENGTH(readers) - 10 FOR 6) = SUBSTRING(? FROM 1 FOR 6) AND POSITION(? IN readers) = 0) AND served < ? AND NOT EXISTS (SELECT 1 FROM `holdfast`.holdfast_lock_waiter a WHERE a.name = l.name AND a.place > l.served AND a.alive_until BETWEEN TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) AND TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + 8000000 AND a.place < ?)
+  FOR UPDATE SKIP LOCKED) mine);
+
+-- close() of one that has a permit
+
+UPDATE `holdfast`.holdfast_lock SET owner = CASE WHEN REGEXP_REPLACE(readers, CONCAT(?, '[^;]*;'), '') = '' THEN '' ELSE '*' END, changed_at = TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), expires_at = CASE WHEN REGEXP_REPLACE(readers, CONCAT(?, '[^;]*;'), '') = '' THEN 1 ELSE expires_at END, readers = REGEXP_REPLACE(readers, CONCAT(?, '[^;]*;'), ''), guarded = guarded + 0 * LAST_INSERT_ID(1) WHERE name = (SELECT name FROM (
+  SELECT name FROM `holdfast`.holdfast_lock l WHERE name = ? AND owner = '*' AND POSITION(? IN readers) > 0
+  FOR UPDATE SKIP LOCKED) mine);
+
+-- A permit
+
+UPDATE `holdfast`.holdfast_lock SET readers = CONCAT(?, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + ?, GREATEST(number + 1, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))), ?, ?, ';', CASE WHEN owner = '*' AND expires_at > TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) THEN readers ELSE '' END), number = LAST_INSERT_ID(GREATEST(number + 1, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)))), owner = '*', changed_at = TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), holder = ?, expires_at = GREATEST(expires_at, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + ?), served = GREATEST(served, ?) WHERE name = (SELECT name FROM (
+  SELECT name FROM `holdfast`.holdfast_lock l WHERE name = ? AND (expires_at <= TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) OR owner = '*' AND POSITION(CONCAT(?, ';') IN readers) = 0 AND SUBSTRING(readers FROM CHAR_LENGTH(readers) - 10 FOR 6) = SUBSTRING(? FROM 1 FOR 6) AND POSITION(? IN readers) = 0) AND served < ? AND NOT EXISTS (SELECT 1 FROM `holdfast`.holdfast_lock_waiter a WHERE a.name = l.name AND a.place > l.served AND a.alive_until BETWEEN TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) AND TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + 8000000 AND a.place < ?)
+  FOR UPDATE SKIP LOCKED) mine);
+
+-- holders()
+
+SELECT l.name, l.owner, l.number, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) - l.changed_at, l.changed_at, l.expires_at - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), l.wanted_until - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), l.served, l.holder, COALESCE(CASE WHEN l.owner = '*' THEN l.readers END, '') FROM `holdfast`.holdfast_lock l WHERE l.name IN (?) LIMIT 512;
+
+-- The guard of a transaction
+
+UPDATE `holdfast`.holdfast_lock SET guarded = guarded + 1 WHERE name = ? AND owner = '*' AND POSITION(? IN readers) > 0;
+
+-- close() of one with a minimum hold
+
+UPDATE `holdfast`.holdfast_lock SET expires_at = GREATEST(expires_at, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + ?), readers = REGEXP_REPLACE(readers, CONCAT(?, '................'), CONCAT('k', SUBSTRING(? FROM 2), TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + ?)), guarded = guarded + 0 * LAST_INSERT_ID(1) WHERE name = (SELECT name FROM (
+  SELECT name FROM `holdfast`.holdfast_lock l WHERE name = ? AND owner = '*' AND POSITION(? IN readers) > 0
+  FOR UPDATE SKIP LOCKED) mine);
+
+-- A permit, after a wrong guess
+
+UPDATE `holdfast`.holdfast_lock SET readers = CONCAT(?, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + ?, GREATEST(number + 1, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))), ?, ?, ';', CASE WHEN owner = '*' AND expires_at > TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) THEN readers ELSE '' END), number = LAST_INSERT_ID(GREATEST(number + 1, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)))), owner = '*', changed_at = TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), holder = ?, expires_at = GREATEST(expires_at, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + ?), served = GREATEST(served, ?) WHERE name = (SELECT name FROM (
+  SELECT name FROM `holdfast`.holdfast_lock l WHERE name = ? AND (expires_at <= TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) OR owner = '*' AND POSITION(CONCAT(?, ';') IN readers) = 0 AND SUBSTRING(readers FROM CHAR_LENGTH(readers) - 10 FOR 6) = SUBSTRING(? FROM 1 FOR 6) AND POSITION(? IN readers) = 0) AND served < ? AND NOT EXISTS (SELECT 1 FROM `holdfast`.holdfast_lock_waiter a WHERE a.name = l.name AND a.place > l.served AND a.alive_until BETWEEN TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) AND TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + 8000000 AND a.place < ?)
+  FOR UPDATE SKIP LOCKED) mine);
+
+SELECT l.name, l.owner, l.number, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) - l.changed_at, l.changed_at, l.expires_at - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), l.wanted_until - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), l.served, l.holder, COALESCE(CASE WHEN l.owner = '*' THEN l.readers END, ''), COALESCE(w.owner, ''),
+  (SELECT COUNT(*) FROM `holdfast`.holdfast_lock_waiter a WHERE a.name = l.name AND a.place > l.served AND a.alive_until BETWEEN TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) AND TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + 8000000 AND (w.place IS NULL OR a.place < w.place)
+    AND (a.mode <> 'r' OR COALESCE(w.mode, ?) <> 'r')),
+  CASE WHEN w.place > l.served THEN 1 ELSE 0 END
+FROM `holdfast`.holdfast_lock l LEFT JOIN `holdfast`.holdfast_lock_waiter w ON w.name = l.name AND w.owner IN (?)
+WHERE l.name IN (?) LIMIT 512;
+
+UPDATE `holdfast`.holdfast_lock SET readers = CONCAT(?, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + ?, GREATEST(number + 1, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))), ?, ?, ';', CASE WHEN owner = '*' AND expires_at > TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) THEN readers ELSE '' END), number = LAST_INSERT_ID(GREATEST(number + 1, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)))), owner = '*', changed_at = TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), holder = ?, expires_at = GREATEST(expires_at, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + ?), served = GREATEST(served, ?) WHERE name = (SELECT name FROM (
+  SELECT name FROM `holdfast`.holdfast_lock l WHERE name = ? AND (expires_at <= TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) OR owner = '*' AND POSITION(CONCAT(?, ';') IN readers) = 0 AND SUBSTRING(readers FROM CHAR_LENGTH(readers) - 10 FOR 6) = SUBSTRING(? FROM 1 FOR 6) AND POSITION(? IN readers) = 0) AND served < ? AND NOT EXISTS (SELECT 1 FROM `holdfast`.holdfast_lock_waiter a WHERE a.name = l.name AND a.place > l.served AND a.alive_until BETWEEN TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) AND TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + 8000000 AND a.place < ?)
   FOR UPDATE SKIP LOCKED) mine);
 
 -- The line after its places were set back

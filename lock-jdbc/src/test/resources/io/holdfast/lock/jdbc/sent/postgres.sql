@@ -223,7 +223,7 @@ RETURNING place;
 
 SELECT l.name, l.owner, l.number, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint - l.changed_at, l.changed_at, l.expires_at - (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, l.wanted_until - (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, l.served, l.holder, COALESCE(CASE WHEN l.owner = '*' THEN l.readers END, ''), COALESCE(w.owner, ''),
   (SELECT COUNT(*) FROM public.holdfast_lock_waiter a WHERE a.name = l.name AND a.place > l.served AND a.alive_until BETWEEN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AND (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + 8000000 AND (w.place IS NULL OR a.place < w.place)
-    AND (a.mode = 'w' OR COALESCE(w.mode, ?) = 'w')),
+    AND (a.mode <> 'r' OR COALESCE(w.mode, ?) <> 'r')),
   CASE WHEN w.place > l.served THEN 1 ELSE 0 END
 FROM public.holdfast_lock l LEFT JOIN public.holdfast_lock_waiter w ON w.name = l.name AND w.owner IN (?)
 WHERE l.name IN (?) LIMIT 512;
@@ -354,7 +354,7 @@ RETURNING number;
 
 SELECT l.name, l.owner, l.number, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint - l.changed_at, l.changed_at, l.expires_at - (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, l.wanted_until - (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, l.served, l.holder, COALESCE(CASE WHEN l.owner = '*' THEN l.readers END, ''), COALESCE(w.owner, ''),
   (SELECT COUNT(*) FROM public.holdfast_lock_waiter a WHERE a.name = l.name AND a.place > l.served AND a.alive_until BETWEEN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AND (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + 8000000 AND (w.place IS NULL OR a.place < w.place)
-    AND (a.mode = 'w' OR COALESCE(w.mode, ?) = 'w')),
+    AND (a.mode <> 'r' OR COALESCE(w.mode, ?) <> 'r')),
   CASE WHEN w.place > l.served THEN 1 ELSE 0 END
 FROM public.holdfast_lock l LEFT JOIN public.holdfast_lock_waiter w ON w.name = l.name AND w.owner IN (?)
 WHERE l.name IN (?) LIMIT 512;
@@ -456,7 +456,7 @@ RETURNING number;
 
 SELECT l.name, l.owner, l.number, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint - l.changed_at, l.changed_at, l.expires_at - (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, l.wanted_until - (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, l.served, l.holder, COALESCE(CASE WHEN l.owner = '*' THEN l.readers END, ''), COALESCE(w.owner, ''),
   (SELECT COUNT(*) FROM public.holdfast_lock_waiter a WHERE a.name = l.name AND a.place > l.served AND a.alive_until BETWEEN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AND (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + 8000000 AND (w.place IS NULL OR a.place < w.place)
-    AND (a.mode = 'w' OR COALESCE(w.mode, ?) = 'w')),
+    AND (a.mode <> 'r' OR COALESCE(w.mode, ?) <> 'r')),
   CASE WHEN w.place > l.served THEN 1 ELSE 0 END
 FROM public.holdfast_lock l LEFT JOIN public.holdfast_lock_waiter w ON w.name = l.name AND w.owner IN (?)
 WHERE l.name IN (?) LIMIT 512;
@@ -472,7 +472,7 @@ RETURNING number;
 
 SELECT l.name, l.owner, l.number, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint - l.changed_at, l.changed_at, l.expires_at - (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, l.wanted_until - (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, l.served, l.holder, COALESCE(CASE WHEN l.owner = '*' THEN l.readers END, ''), COALESCE(w.owner, ''),
   (SELECT COUNT(*) FROM public.holdfast_lock_waiter a WHERE a.name = l.name AND a.place > l.served AND a.alive_until BETWEEN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AND (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + 8000000 AND (w.place IS NULL OR a.place < w.place)
-    AND (a.mode = 'w' OR COALESCE(w.mode, ?) = 'w')),
+    AND (a.mode <> 'r' OR COALESCE(w.mode, ?) <> 'r')),
   CASE WHEN w.place > l.served THEN 1 ELSE 0 END
 FROM public.holdfast_lock l LEFT JOIN public.holdfast_lock_waiter w ON w.name = l.name AND w.owner IN (?)
 WHERE l.name IN (?) LIMIT 512;
@@ -497,6 +497,119 @@ WITH mine AS (
 )
 UPDATE public.holdfast_lock SET owner = ?, expires_at = (?), readers = ? FROM mine WHERE name = mine_name
 RETURNING expires_at;
+
+-- A permit of a new semaphore
+
+WITH mine AS (
+  SELECT name AS mine_name, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now FROM public.holdfast_lock l
+  WHERE name = ? AND (expires_at <= (extract(epoch FROM clock_timestamp()) * 1000000)::bigint OR owner = '*' AND POSITION(CONCAT(?::text, ';') IN readers) = 0 AND SUBSTRING(readers FROM CHAR_LENGTH(readers) - 10 FOR 6) = SUBSTRING(?::text FROM 1 FOR 6) AND POSITION(? IN readers) = 0) AND served < ? AND NOT EXISTS (SELECT 1 FROM public.holdfast_lock_waiter a WHERE a.name = l.name AND a.place > l.served AND a.alive_until BETWEEN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AND (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + 8000000 AND a.place < ?) FOR UPDATE SKIP LOCKED
+)
+UPDATE public.holdfast_lock SET readers = CONCAT(?::text, now + ?, GREATEST(number + 1, now), ?::text, ?::text, ';', CASE WHEN owner = '*' AND expires_at > now THEN readers ELSE '' END), number = (GREATEST(number + 1, now)), owner = '*', changed_at = now, holder = ?, expires_at = GREATEST(expires_at, now + ?), served = GREATEST(served, ?) FROM mine WHERE name = mine_name
+RETURNING number, CASE WHEN ? = 1 AND NOT (wanted_until - (extract(epoch FROM clock_timestamp()) * 1000000)::bigint NOT BETWEEN 0 AND 8000000) AND CHAR_LENGTH(readers) - CHAR_LENGTH(REPLACE(readers, ';', '')) < ? THEN (
+    SELECT pg_notify('holdfast_' || inbox, CONCAT(owner, ''))::text FROM (
+      SELECT a.inbox, a.owner FROM public.holdfast_lock_waiter a
+      WHERE a.name = mine_name AND a.place > served AND a.alive_until BETWEEN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AND (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + 8000000
+      ORDER BY a.place LIMIT 1) first
+    WHERE inbox IS NOT NULL) END;
+
+SELECT l.name, l.owner, l.number, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint - l.changed_at, l.changed_at, l.expires_at - (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, l.wanted_until - (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, l.served, l.holder, COALESCE(CASE WHEN l.owner = '*' THEN l.readers END, ''), COALESCE(w.owner, ''),
+  (SELECT COUNT(*) FROM public.holdfast_lock_waiter a WHERE a.name = l.name AND a.place > l.served AND a.alive_until BETWEEN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AND (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + 8000000 AND (w.place IS NULL OR a.place < w.place)
+    AND (a.mode <> 'r' OR COALESCE(w.mode, ?) <> 'r')),
+  CASE WHEN w.place > l.served THEN 1 ELSE 0 END
+FROM public.holdfast_lock l LEFT JOIN public.holdfast_lock_waiter w ON w.name = l.name AND w.owner IN (?)
+WHERE l.name IN (?) LIMIT 512;
+
+INSERT INTO public.holdfast_lock (name, owner, number, changed_at, expires_at, wanted_until, served, guarded, holder) VALUES (?, '', 0, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, 0, 0, 0, 0, '') ON CONFLICT (name) DO NOTHING;
+
+WITH mine AS (
+  SELECT name AS mine_name, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now FROM public.holdfast_lock l
+  WHERE name = ? AND (expires_at <= (extract(epoch FROM clock_timestamp()) * 1000000)::bigint OR owner = '*' AND POSITION(CONCAT(?::text, ';') IN readers) = 0 AND SUBSTRING(readers FROM CHAR_LENGTH(readers) - 10 FOR 6) = SUBSTRING(?::text FROM 1 FOR 6) AND POSITION(? IN readers) = 0) AND served < ? AND NOT EXISTS (SELECT 1 FROM public.holdfast_lock_waiter a WHERE a.name = l.name AND a.place > l.served AND a.alive_until BETWEEN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AND (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + 8000000 AND a.place < ?) FOR UPDATE SKIP LOCKED
+)
+UPDATE public.holdfast_lock SET readers = CONCAT(?::text, now + ?, GREATEST(number + 1, now), ?::text, ?::text, ';', CASE WHEN owner = '*' AND expires_at > now THEN readers ELSE '' END), number = (GREATEST(number + 1, now)), owner = '*', changed_at = now, holder = ?, expires_at = GREATEST(expires_at, now + ?), served = GREATEST(served, ?) FROM mine WHERE name = mine_name
+RETURNING number, CASE WHEN ? = 1 AND NOT (wanted_until - (extract(epoch FROM clock_timestamp()) * 1000000)::bigint NOT BETWEEN 0 AND 8000000) AND CHAR_LENGTH(readers) - CHAR_LENGTH(REPLACE(readers, ';', '')) < ? THEN (
+    SELECT pg_notify('holdfast_' || inbox, CONCAT(owner, ''))::text FROM (
+      SELECT a.inbox, a.owner FROM public.holdfast_lock_waiter a
+      WHERE a.name = mine_name AND a.place > served AND a.alive_until BETWEEN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AND (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + 8000000
+      ORDER BY a.place LIMIT 1) first
+    WHERE inbox IS NOT NULL) END;
+
+-- close() of one that has a permit
+
+WITH mine AS (
+  SELECT name AS mine_name, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now FROM public.holdfast_lock l
+  WHERE name = ? AND owner = '*' AND POSITION(? IN readers) > 0 FOR UPDATE SKIP LOCKED
+)
+UPDATE public.holdfast_lock SET owner = CASE WHEN REGEXP_REPLACE(readers, CONCAT(?::text, '[^;]*;'), '') = '' THEN '' ELSE '*' END, changed_at = now, expires_at = CASE WHEN REGEXP_REPLACE(readers, CONCAT(?::text, '[^;]*;'), '') = '' THEN 1 ELSE expires_at END, readers = REGEXP_REPLACE(readers, CONCAT(?::text, '[^;]*;'), ''), guarded = guarded + 0 * (1) FROM mine WHERE name = mine_name
+RETURNING 1, set_config('synchronous_commit', 'off', true), CASE WHEN ? = 1 AND NOT (wanted_until - (extract(epoch FROM clock_timestamp()) * 1000000)::bigint NOT BETWEEN 0 AND 8000000) AND TRUE THEN (
+    SELECT pg_notify('holdfast_' || inbox, CONCAT(owner, ?::text))::text FROM (
+      SELECT a.inbox, a.owner FROM public.holdfast_lock_waiter a
+      WHERE a.name = mine_name AND a.place > served AND a.alive_until BETWEEN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AND (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + 8000000
+      ORDER BY a.place LIMIT 1) first
+    WHERE inbox IS NOT NULL) END;
+
+-- A permit
+
+WITH mine AS (
+  SELECT name AS mine_name, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now FROM public.holdfast_lock l
+  WHERE name = ? AND (expires_at <= (extract(epoch FROM clock_timestamp()) * 1000000)::bigint OR owner = '*' AND POSITION(CONCAT(?::text, ';') IN readers) = 0 AND SUBSTRING(readers FROM CHAR_LENGTH(readers) - 10 FOR 6) = SUBSTRING(?::text FROM 1 FOR 6) AND POSITION(? IN readers) = 0) AND served < ? AND NOT EXISTS (SELECT 1 FROM public.holdfast_lock_waiter a WHERE a.name = l.name AND a.place > l.served AND a.alive_until BETWEEN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AND (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + 8000000 AND a.place < ?) FOR UPDATE SKIP LOCKED
+)
+UPDATE public.holdfast_lock SET readers = CONCAT(?::text, now + ?, GREATEST(number + 1, now), ?::text, ?::text, ';', CASE WHEN owner = '*' AND expires_at > now THEN readers ELSE '' END), number = (GREATEST(number + 1, now)), owner = '*', changed_at = now, holder = ?, expires_at = GREATEST(expires_at, now + ?), served = GREATEST(served, ?) FROM mine WHERE name = mine_name
+RETURNING number, CASE WHEN ? = 1 AND NOT (wanted_until - (extract(epoch FROM clock_timestamp()) * 1000000)::bigint NOT BETWEEN 0 AND 8000000) AND CHAR_LENGTH(readers) - CHAR_LENGTH(REPLACE(readers, ';', '')) < ? THEN (
+    SELECT pg_notify('holdfast_' || inbox, CONCAT(owner, ''))::text FROM (
+      SELECT a.inbox, a.owner FROM public.holdfast_lock_waiter a
+      WHERE a.name = mine_name AND a.place > served AND a.alive_until BETWEEN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AND (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + 8000000
+      ORDER BY a.place LIMIT 1) first
+    WHERE inbox IS NOT NULL) END;
+
+-- holders()
+
+SELECT l.name, l.owner, l.number, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint - l.changed_at, l.changed_at, l.expires_at - (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, l.wanted_until - (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, l.served, l.holder, COALESCE(CASE WHEN l.owner = '*' THEN l.readers END, '') FROM public.holdfast_lock l WHERE l.name IN (?) LIMIT 512;
+
+-- The guard of a transaction
+
+UPDATE public.holdfast_lock SET guarded = guarded + 1 WHERE name = ? AND owner = '*' AND POSITION(? IN readers) > 0;
+
+-- close() of one with a minimum hold
+
+WITH mine AS (
+  SELECT name AS mine_name, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now FROM public.holdfast_lock l
+  WHERE name = ? AND owner = '*' AND POSITION(? IN readers) > 0 FOR UPDATE SKIP LOCKED
+)
+UPDATE public.holdfast_lock SET expires_at = GREATEST(expires_at, now + ?), readers = REGEXP_REPLACE(readers, CONCAT(?::text, '................'), CONCAT('k', SUBSTRING(?::text FROM 2), now + ?)), guarded = guarded + 0 * (1) FROM mine WHERE name = mine_name
+RETURNING 1;
+
+-- A permit, after a wrong guess
+
+WITH mine AS (
+  SELECT name AS mine_name, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now FROM public.holdfast_lock l
+  WHERE name = ? AND (expires_at <= (extract(epoch FROM clock_timestamp()) * 1000000)::bigint OR owner = '*' AND POSITION(CONCAT(?::text, ';') IN readers) = 0 AND SUBSTRING(readers FROM CHAR_LENGTH(readers) - 10 FOR 6) = SUBSTRING(?::text FROM 1 FOR 6) AND POSITION(? IN readers) = 0) AND served < ? AND NOT EXISTS (SELECT 1 FROM public.holdfast_lock_waiter a WHERE a.name = l.name AND a.place > l.served AND a.alive_until BETWEEN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AND (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + 8000000 AND a.place < ?) FOR UPDATE SKIP LOCKED
+)
+UPDATE public.holdfast_lock SET readers = CONCAT(?::text, now + ?, GREATEST(number + 1, now), ?::text, ?::text, ';', CASE WHEN owner = '*' AND expires_at > now THEN readers ELSE '' END), number = (GREATEST(number + 1, now)), owner = '*', changed_at = now, holder = ?, expires_at = GREATEST(expires_at, now + ?), served = GREATEST(served, ?) FROM mine WHERE name = mine_name
+RETURNING number, CASE WHEN ? = 1 AND NOT (wanted_until - (extract(epoch FROM clock_timestamp()) * 1000000)::bigint NOT BETWEEN 0 AND 8000000) AND CHAR_LENGTH(readers) - CHAR_LENGTH(REPLACE(readers, ';', '')) < ? THEN (
+    SELECT pg_notify('holdfast_' || inbox, CONCAT(owner, ''))::text FROM (
+      SELECT a.inbox, a.owner FROM public.holdfast_lock_waiter a
+      WHERE a.name = mine_name AND a.place > served AND a.alive_until BETWEEN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AND (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + 8000000
+      ORDER BY a.place LIMIT 1) first
+    WHERE inbox IS NOT NULL) END;
+
+SELECT l.name, l.owner, l.number, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint - l.changed_at, l.changed_at, l.expires_at - (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, l.wanted_until - (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, l.served, l.holder, COALESCE(CASE WHEN l.owner = '*' THEN l.readers END, ''), COALESCE(w.owner, ''),
+  (SELECT COUNT(*) FROM public.holdfast_lock_waiter a WHERE a.name = l.name AND a.place > l.served AND a.alive_until BETWEEN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AND (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + 8000000 AND (w.place IS NULL OR a.place < w.place)
+    AND (a.mode <> 'r' OR COALESCE(w.mode, ?) <> 'r')),
+  CASE WHEN w.place > l.served THEN 1 ELSE 0 END
+FROM public.holdfast_lock l LEFT JOIN public.holdfast_lock_waiter w ON w.name = l.name AND w.owner IN (?)
+WHERE l.name IN (?) LIMIT 512;
+
+WITH mine AS (
+  SELECT name AS mine_name, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now FROM public.holdfast_lock l
+  WHERE name = ? AND (expires_at <= (extract(epoch FROM clock_timestamp()) * 1000000)::bigint OR owner = '*' AND POSITION(CONCAT(?::text, ';') IN readers) = 0 AND SUBSTRING(readers FROM CHAR_LENGTH(readers) - 10 FOR 6) = SUBSTRING(?::text FROM 1 FOR 6) AND POSITION(? IN readers) = 0) AND served < ? AND NOT EXISTS (SELECT 1 FROM public.holdfast_lock_waiter a WHERE a.name = l.name AND a.place > l.served AND a.alive_until BETWEEN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AND (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + 8000000 AND a.place < ?) FOR UPDATE SKIP LOCKED
+)
+UPDATE public.holdfast_lock SET readers = CONCAT(?::text, now + ?, GREATEST(number + 1, now), ?::text, ?::text, ';', CASE WHEN owner = '*' AND expires_at > now THEN readers ELSE '' END), number = (GREATEST(number + 1, now)), owner = '*', changed_at = now, holder = ?, expires_at = GREATEST(expires_at, now + ?), served = GREATEST(served, ?) FROM mine WHERE name = mine_name
+RETURNING number, CASE WHEN ? = 1 AND NOT (wanted_until - (extract(epoch FROM clock_timestamp()) * 1000000)::bigint NOT BETWEEN 0 AND 8000000) AND CHAR_LENGTH(readers) - CHAR_LENGTH(REPLACE(readers, ';', '')) < ? THEN (
+    SELECT pg_notify('holdfast_' || inbox, CONCAT(owner, ''))::text FROM (
+      SELECT a.inbox, a.owner FROM public.holdfast_lock_waiter a
+      WHERE a.name = mine_name AND a.place > served AND a.alive_until BETWEEN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AND (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + 8000000
+      ORDER BY a.place LIMIT 1) first
+    WHERE inbox IS NOT NULL) END;
 
 -- The line after its places were set back
 

@@ -240,6 +240,25 @@ public abstract class SemaphoreRules extends RuleTest {
     take(two).close();
   }
 
+  @Rule("L-13.6")
+  @Requires(Capability.SEMAPHORES)
+  @Test
+  void anotherNumberIsRefusedWhileAMinimumHoldKeepsAPermit() {
+    String name = freshName();
+    DistributedSemaphore two = semaphores().semaphore(name, 2, lasting().withMinHold(LONG_TTL));
+    DistributedSemaphore three = semaphores().semaphore(name, PERMITS, lasting());
+    PermitLease lease = take(two);
+    lease.close();
+    assertThat(two.holders())
+        .as("holders() of a permit that is kept")
+        .extracting(PermitHolder::isReleased)
+        .containsExactly(true);
+    assertMismatch(() -> three.tryLock().isPresent());
+    assertMismatch(() -> three.tryLock(LONG).isPresent());
+    assertThat(two.forceRelease(lease.token())).isTrue();
+    take(three).close();
+  }
+
   private static void assertMismatch(ThrowingCallable acquire) {
     assertThatExceptionOfType(PermitsMismatchException.class)
         .as("an acquire with another number of permits")

@@ -19,6 +19,7 @@ import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.LockStore;
 import io.holdfast.lock.spi.PermitGrant;
 import io.holdfast.lock.spi.PermitStore;
+import io.holdfast.lock.spi.PermitsDifferException;
 import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoredPermit;
@@ -140,6 +141,25 @@ class BrokenSemaphoresTest {
             return changed(claim, claim.ttl(), new Claim.Permit(2));
           }
         }));
+  }
+
+  @Test
+  void aMinimumHoldWhoseNumberNobodyComparesIsCaught() {
+    assertCaught(
+        "L-13.6 anotherNumberIsRefusedWhileAMinimumHoldKeepsAPermit",
+        "an acquire with another number of permits",
+        store(in("tryAcquire", (LockStore real, Claim claim) -> {
+          try {
+            return real.tryAcquire(claim);
+          } catch (PermitsDifferException e) {
+            for (StoredPermit held : ((PermitStore) real).holders(claim.key())) {
+              if (!held.holder().released()) {
+                throw e;
+              }
+            }
+            return Optional.empty();
+          }
+        })));
   }
 
   @Test
