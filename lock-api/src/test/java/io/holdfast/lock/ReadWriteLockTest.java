@@ -12,6 +12,7 @@ import io.holdfast.lock.LockListener.Source;
 import io.holdfast.lock.simulation.Actor;
 import io.holdfast.lock.simulation.EngineTest;
 import io.holdfast.lock.simulation.Eventually;
+import io.holdfast.lock.simulation.Gate;
 import io.holdfast.lock.simulation.ScriptedStore;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -269,6 +270,8 @@ class ReadWriteLockTest extends EngineTest {
   @Test
   void nobodyJoinsAGrantThatIsInDoubtOrLost() throws Exception {
     ReadLease doubtful = takeWithin(Duration.ofMillis(40));
+    // So that the doubt lasts: the answer would end it.
+    Gate renewal = store.holdNext(RENEW);
     time.jumpWallClock(Duration.ofHours(1));
     ReadLease second = start("second", () -> takeWithin(Duration.ofMillis(40))).result();
     assertThat(second.token()).isGreaterThan(doubtful.token());
@@ -276,6 +279,7 @@ class ReadWriteLockTest extends EngineTest {
     ReadLease third = takeElsewhere(read());
 
     assertThat(third.token()).isGreaterThan(second.token());
+    renewal.open();
     assertThatThrownBy(second::close).isInstanceOf(LockLostException.class);
     third.close();
     doubtful.close();
