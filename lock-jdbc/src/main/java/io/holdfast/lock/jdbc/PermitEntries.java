@@ -117,7 +117,7 @@ final class PermitEntries {
         return AcquireOutcome.refused(JdbcStore.unseen(dialect));
       } else {
         // Once in a name's life, and with a store timeout of its own, as the insert of a lock's.
-        deadline = database.deadline();
+        deadline = tries == 0 ? database.deadline() : deadline;
         Sessions.next(connection, deadline, c -> {
           readers.createRow(c, stored.key());
           return stored;

@@ -428,7 +428,7 @@ final class Poller implements AutoCloseable {
         if (!row.isFree()) {
           waiter.failedTakes = 0;
           waiter.holder = row.holder();
-          // What is about permits reads the line, unless it is to notify somebody.
+          // A permit's statements read the line itself; only their notifications need this.
           if ((listener != null || !waiter.stored.isForPermit())
               && standing.ahead() < ANNOUNCERS
               && row.wantedMicros() < Protocol.ANNOUNCED_MICROS_EARLY

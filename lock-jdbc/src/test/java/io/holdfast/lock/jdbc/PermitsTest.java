@@ -76,6 +76,16 @@ class PermitsTest {
     return store.holders(key).stream().map(StoredPermit::permit).toList();
   }
 
+  private void awaitHeld(JdbcStore store, List<Integer> permits) {
+    Await.until("these permits are held: " + permits, () -> {
+      try {
+        return held(store).equals(permits);
+      } catch (StoreException e) {
+        throw new AssertionError(e);
+      }
+    });
+  }
+
   /** Whatever is in a list, no statement touches the entry of another. */
   @EachServer
   void noPermitIsGivenTwiceInAnyOrderOfTheSteps(Server server) throws Exception {
@@ -259,13 +269,7 @@ class PermitsTest {
       assertThat(Stores.waitersInTable(server, key)).isZero();
       assertThat(store.release(grant, SHORT_TTL)).isEqualTo(ReleaseOutcome.RELEASED);
       assertDiffers(store, 5);
-      Await.until("the minimum hold is over", () -> {
-        try {
-          return store.holders(key).isEmpty();
-        } catch (StoreException e) {
-          throw new AssertionError(e);
-        }
-      });
+      awaitHeld(store, List.of());
       addWaiterThatDies(server, 3, 3);
       assertDiffers(store, 5);
       Await.until("the waiter is dead", () -> {
@@ -349,13 +353,7 @@ class PermitsTest {
       PermitGrant dead = take(store, 2, SHORT_TTL);
       PermitGrant living = take(store, 2, LONG_TTL);
       assertThat(clients.stores.get(1).tryAcquire(claim(2))).isEmpty();
-      Await.until("it is dead", () -> {
-        try {
-          return held(store).equals(List.of(living.permit()));
-        } catch (StoreException e) {
-          throw new AssertionError(e);
-        }
-      });
+      awaitHeld(store, List.of(living.permit()));
       assertThat(store.renew(List.of(living)))
           .containsExactly(new Renewal.Renewed(living.claim().ttl()));
       assertThat(store.renew(List.of(dead))).containsExactly(new Renewal.Lost());

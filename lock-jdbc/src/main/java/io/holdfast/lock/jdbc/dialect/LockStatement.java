@@ -90,12 +90,12 @@ enum LockStatement {
       Template.UPDATE_ONE,
       enterable("POSITION(CONCAT({tag}, ';') IN readers) = 0 AND {last of} = {of}", ""),
       enter("{tag}, ';'") + ", served = GREATEST(served, :served)",
-      "number" + texts.toldToFirst("{held} < :permits", "''"))),
+      "number" + texts.notifyFirst("{held} < :permits", "''"))),
   LEAVE_PERMIT(texts -> texts.updateOne(
       Template.UPDATE_ONE,
       "{inside}",
       leave("1"),
-      "1{unsynced}" + texts.toldToFirst("TRUE", "{freed}"))),
+      "1{unsynced}" + texts.notifyFirst("TRUE", "{freed}"))),
   /** The entry's owner is no claim's any more. */
   KEEP_PERMIT(texts -> texts.updateOne(
       Template.UPDATE_ONE,

@@ -159,7 +159,7 @@ final class PostgresTexts extends Texts {
   }
 
   @Override
-  String toldToFirst(String condition, String more) {
+  String notifyFirst(String condition, String more) {
     return """
         , CASE WHEN :notify = 1 AND NOT ({unwanted}) AND {condition} THEN (
             SELECT pg_notify('holdfast_' || inbox, CONCAT(owner, {more}))::text FROM (

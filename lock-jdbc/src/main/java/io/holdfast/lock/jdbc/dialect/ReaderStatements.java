@@ -7,9 +7,9 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
 /**
- * The statements that only shared locks need, as {@link Dialect} has the others; semaphores use the
- * first and the last of them. Some wait for a locked row: only readers have that of a lock that is
- * shared, and for a moment, since they have no guards.
+ * The statements that only shared locks need, as {@link Dialect} has the others; semaphores use
+ * {@link #createRow} and {@link #tidy}. Some wait for a locked row: only readers have that of a
+ * lock that is shared, and for a moment, since they have no guards.
  */
 public final class ReaderStatements {
   /** The longest wait for a locked row, where the database can limit it. */

@@ -138,7 +138,7 @@ abstract class Texts {
    * @param condition whether to do so, unless nobody is announced
    * @param more what to send after the owner id
    */
-  String toldToFirst(String condition, String more) {
+  String notifyFirst(String condition, String more) {
     return "";
   }
 
