@@ -25,7 +25,8 @@ import org.jspecify.annotations.Nullable;
  * {@link Protocol#HANDED_OVER_MICROS} count from before that.
  *
  * <p>A time that counts from before the ticket's last request is no grant, but only a reason to
- * ask: the engine looks for a sleep of the machine from that request on.
+ * ask: the engine looks for a sleep of the machine from that request on. So is one within which it
+ * could not be renewed, on a slow network.
  */
 final class JdbcTicket implements Ticket {
   private final JdbcStore store;
@@ -64,6 +65,9 @@ final class JdbcTicket implements Ticket {
   private volatile @Nullable HandedOver heard;
 
   private volatile @Nullable DatabaseClock clock;
+
+  /** The time that the last answer took. */
+  private volatile long answerNanos;
 
   /** Whether {@link #poll()} granted the lock. */
   private boolean granted;
@@ -111,6 +115,7 @@ final class JdbcTicket implements Ticket {
     this.askedNanos = askedNanos;
     this.joinedNanos = askedNanos;
     this.inLineSinceNanos = store.time.nanos();
+    this.answerNanos = (inLineSinceNanos - askedNanos) / 2; // To join takes two.
     this.claim = claim;
     this.stored = stored;
     this.place = place;
@@ -120,6 +125,7 @@ final class JdbcTicket implements Ticket {
   /** Notes what a poll, sent after {@code beforeNanos}, showed of the database's clock. */
   void noteClock(long micros, long beforeNanos) {
     clock = new DatabaseClock(micros, beforeNanos);
+    answerNanos = store.time.nanos() - beforeNanos;
   }
 
   /** Notes what a poll, sent after {@code beforeNanos}, showed. */
@@ -164,7 +170,7 @@ final class JdbcTicket implements Ticket {
     if (handedOver == null
         || notInLine
         || handedOver.afterNanos() - askedNanos < 0
-        || handedOver.untilNanos() - store.time.nanos() <= 0) {
+        || handedOver.untilNanos() - store.time.nanos() <= renewalNanos()) {
       return Optional.empty();
     }
     // The engine counts a hand-over's time from before the last request.
@@ -173,6 +179,13 @@ final class JdbcTicket implements Ticket {
     StoredClaim granted = handedOver.alone() ? stored.alone() : stored;
     return Optional.of(
         JdbcGrant.of(store.database, claim, granted, handedOver.number(), validFor, true));
+  }
+
+  /**
+   * Returns the time for a renewal: two answers, since the pool may check first, and half of one.
+   */
+  private long renewalNanos() {
+    return answerNanos * 5 / 2;
   }
 
   @Override

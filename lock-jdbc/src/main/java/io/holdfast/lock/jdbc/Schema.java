@@ -9,11 +9,11 @@ import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.sql.Connection;
+import java.sql.JDBCType;
 import java.sql.ResultSet;
 import java.sql.ResultSetMetaData;
 import java.sql.SQLException;
 import java.sql.Statement;
-import java.sql.Types;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
@@ -31,7 +31,6 @@ final class Schema {
   private static final String SCRIPTS = "schema/";
   private static final int CREATE_TRIES = 5;
 
-  private static final String NUMBER = "BIGINT";
   private static final List<String> NUMBERS =
       List.of("number", "changed_at", "expires_at", "wanted_until", "served", "guarded");
   private static final List<String> WAITERS_NUMBERS = List.of("place", "alive_until");
@@ -199,8 +198,8 @@ final class Schema {
     for (int i = 1; i <= columns.getColumnCount(); i++) {
       String name = columns.getColumnLabel(i).toLowerCase(Locale.ROOT);
       if (table != null && !name.equals("holdfast_waiters")) {
-        boolean isNumber = columns.getColumnType(i) == Types.BIGINT;
-        table.put(name, new Column(i, isNumber ? NUMBER : columns.getColumnTypeName(i)));
+        // Not its name: for that, PostgreSQL's driver would ask the server once more.
+        table.put(name, new Column(i, JDBCType.valueOf(columns.getColumnType(i))));
       }
       if (name.equals("holdfast_keys")) {
         table = first;
@@ -224,7 +223,7 @@ final class Schema {
   }
 
   /** A column's place in the answer, and its type. */
-  private record Column(int place, String type) {}
+  private record Column(int place, JDBCType type) {}
 
   /**
    * Throws if the database did not understand a statement. Names are put into statements without
@@ -247,13 +246,13 @@ final class Schema {
     if (name == null) {
       return "it has no column name";
     }
-    if (!dialect.facts().isExactNameType(name.type())) {
+    if (name.type() != dialect.facts().nameType()) {
       return "its column name is " + name.type() + ", which may take two names for one";
     }
     for (String number : numbers) {
       Column column = columns.get(number);
-      if (column == null || !column.type().equals(NUMBER)) {
-        return "it has no column " + number + " of type " + NUMBER;
+      if (column == null || column.type() != JDBCType.BIGINT) {
+        return "it has no column " + number + " of type BIGINT";
       }
     }
     for (String text : TEXTS) {

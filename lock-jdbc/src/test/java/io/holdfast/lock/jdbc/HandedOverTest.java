@@ -178,6 +178,26 @@ class HandedOverTest {
     }
   }
 
+  @EachServer
+  void onASlowNetworkNewsAreNoGrantIfItWouldBeOverBeforeItIsRenewed(Server server)
+      throws Exception {
+    HandMovedTime time = new HandMovedTime();
+    try (HikariDataSource pool = server.pool(4);
+        JdbcStore store = Stores.open(pool, time)) {
+      JdbcTicket waiter = unpolled(store, claim(freshKey()));
+      Duration answer = Duration.ofSeconds(1);
+      long beforeNanos = time.nanos();
+      time.pass(answer);
+      waiter.noteClock(0, beforeNanos);
+
+      Duration renewal = answer.multipliedBy(2).plus(answer.dividedBy(2));
+      waiter.noteNotification(7, micros(answer.plus(renewal)), true);
+      assertThat(waiter.handedOver()).isEmpty();
+      waiter.noteNotification(7, micros(answer.plus(renewal)) + 1, true);
+      assertThat(waiter.handedOver()).isPresent();
+    }
+  }
+
   /** A waiter whose turn has just come, and whose row is locked when it asks, has not lost it. */
   @EachRealServer
   void aWaiterThatWaitedLongAndFindsItsRowLockedIsNotGone(Server server) throws Exception {
@@ -279,6 +299,10 @@ class HandedOverTest {
 
       assertThat(isPolling()).isTrue();
     }
+  }
+
+  private static long micros(Duration duration) {
+    return TimeUnit.NANOSECONDS.toMicros(duration.toNanos());
   }
 
   private static int polls(JdbcStore store, JdbcTicket waiter) {

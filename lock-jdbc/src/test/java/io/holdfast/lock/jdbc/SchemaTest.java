@@ -123,8 +123,9 @@ class SchemaTest {
             .hasMessageContaining("columns for read-write locks")
             .hasMessageContaining("-readers.sql");
 
-        // Several at once: each finds its columns, whoever adds them.
-        ExecutorService executor = Executors.newFixedThreadPool(3);
+        // Several at once: each finds its columns, whoever adds them. One after the other on H2,
+        // where a table is gone for others while it is altered.
+        ExecutorService executor = Executors.newFixedThreadPool(server == Server.H2 ? 1 : 3);
         List<Future<LockClient>> building = new ArrayList<>();
         for (int i = 0; i < 3; i++) {
           building.add(executor.submit(() -> JdbcLocks.builder(pool)
@@ -223,15 +224,14 @@ class SchemaTest {
 
   @EachServer
   void eachFlawOfATableIsTold(Server server) throws Exception {
-    String bigint = server == Server.POSTGRES ? "ALTER COLUMN number TYPE integer" : "";
+    String bigint = "MODIFY number INT NOT NULL";
+    String inexact = "MODIFY name VARCHAR(200) NOT NULL";
     if (server == Server.H2) {
       bigint = "ALTER COLUMN number INT";
-    } else if (server.isMySqlFamily()) {
-      bigint = "MODIFY number INT NOT NULL";
-    }
-    String inexact = server.isMySqlFamily() ? "MODIFY name VARCHAR(200) NOT NULL" : null;
-    if (server == Server.H2) {
       inexact = "ALTER COLUMN name VARCHAR(200)";
+    } else if (server == Server.POSTGRES) {
+      bigint = "ALTER COLUMN number TYPE integer";
+      inexact = "ALTER COLUMN name TYPE char(200)";
     }
     try (HikariDataSource pool = server.pool(3);
         Connection connection = server.connect()) {
@@ -242,8 +242,11 @@ class SchemaTest {
       assertFlaw(pool, connection, "ALTER TABLE {table} DROP COLUMN holder", "no column holder");
       assertFlaw(pool, connection, "UPDATE {table} SET number = 1", "version is 1");
       assertFlaw(pool, connection, "DELETE FROM {table}", "no row that tells its version");
-      if (inexact != null) {
-        assertFlaw(pool, connection, "ALTER TABLE {table} " + inexact, "two names for one");
+      assertFlaw(pool, connection, "ALTER TABLE {table} " + inexact, "two names for one");
+      if (server == Server.POSTGRES) {
+        // This type cuts off what is longer than 63 bytes.
+        String cut = "ALTER COLUMN name TYPE name";
+        assertFlaw(pool, connection, "ALTER TABLE {table} " + cut, "no unique key");
       }
       if (server.isMySqlFamily()) {
         assertFlaw(pool, connection, "ALTER TABLE {table} ENGINE = MyISAM", "must be InnoDB");

@@ -32,9 +32,6 @@ import org.junit.jupiter.api.Timeout;
 
 /** A slow network: each request costs a round trip, so there are few, and none is given up. */
 class SlowNetworkTest {
-  /** A pool checks a connection that was idle for half a second, which is one request more. */
-  private static final int POOL_CHECKS_OF_A_BUILD = 2;
-
   private static final Duration HALF_A_ROUND_TRIP = Duration.ofMillis(625);
   private static final Duration TTL = Stores.STORE_TIMEOUT.multipliedBy(3);
 
@@ -103,15 +100,20 @@ class SlowNetworkTest {
   }
 
   @EachRealServer
-  void aBuildTakesFiveRequests(Server server) throws Exception {
+  void aBuildTakesFiveRequestsAtMost(Server server) throws Exception {
     try (FaultProxy proxy = server.openProxy();
         HikariDataSource pool = pool(server, proxy)) {
       Stores.open(pool).close();
 
-      long before = proxy.requests();
-      JdbcStore store = Stores.open(pool);
-      assertThat(proxy.requests() - before).isLessThanOrEqualTo(5 + POOL_CHECKS_OF_A_BUILD);
-      store.close();
+      // The fewest of some, since the pool checks connections that were idle for half a second.
+      long fewest = Long.MAX_VALUE;
+      for (int i = 0; i < 3; i++) {
+        long before = proxy.requests();
+        JdbcStore store = Stores.open(pool);
+        fewest = Math.min(fewest, proxy.requests() - before);
+        store.close();
+      }
+      assertThat(fewest).isEqualTo(server == Server.POSTGRES ? 4 : 5);
     }
   }
 

@@ -1,9 +1,9 @@
 package io.holdfast.lock.jdbc.dialect;
 
+import java.sql.JDBCType;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.util.List;
-import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
 /** The facts about a server and the tables that decide whether they are fit for locks. */
@@ -25,9 +25,6 @@ public abstract sealed class Facts permits PostgresFacts, MySqlFacts, H2Facts {
 
   /** Returns the question for the number of unique keys on the name alone of the table. */
   abstract String uniqueKeys();
-
-  /** Returns the pattern of the types, as the driver calls them, that distinguish all names. */
-  abstract String nameTypes();
 
   /** Returns the condition for the row {@code l} of {@link Protocol#VERSION_KEY}. */
   String version() {
@@ -96,8 +93,8 @@ public abstract sealed class Facts permits PostgresFacts, MySqlFacts, H2Facts {
     return answer.getLong("holdfast_keys") > 0 ? null : "it has no unique key on the column name";
   }
 
-  /** Whether a column of this type, as the driver calls it, distinguishes all names. */
-  public final boolean isExactNameType(String typeName) {
-    return typeName.toLowerCase(Locale.ROOT).matches(nameTypes());
+  /** Returns the type of the column name, which must distinguish all names. */
+  public JDBCType nameType() {
+    return JDBCType.VARBINARY;
   }
 }

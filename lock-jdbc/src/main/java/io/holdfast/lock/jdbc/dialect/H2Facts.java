@@ -36,11 +36,6 @@ final class H2Facts extends Facts {
   }
 
   @Override
-  String nameTypes() {
-    return "binary varying|varbinary";
-  }
-
-  @Override
   String version() {
     // The column may be of another type, which is a flaw, and no failure.
     return "CAST(l.name AS VARBINARY) = X'76657273696f6e'";

@@ -42,11 +42,6 @@ final class MySqlFacts extends Facts {
   }
 
   @Override
-  String nameTypes() {
-    return "varbinary";
-  }
-
-  @Override
   String columns() {
     return variables() + """
             , (SELECT COUNT(*) FROM information_schema.tables

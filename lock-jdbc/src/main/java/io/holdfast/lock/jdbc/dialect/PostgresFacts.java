@@ -1,5 +1,6 @@
 package io.holdfast.lock.jdbc.dialect;
 
+import java.sql.JDBCType;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.util.ArrayList;
@@ -44,12 +45,13 @@ final class PostgresFacts extends Facts {
           JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]
           WHERE i.indrelid = '{table}'::regclass AND i.indisunique AND i.indisvalid
             AND i.indnkeyatts = 1 AND i.indpred IS NULL AND a.attname = 'name'
+            AND a.atttypid IN ('text'::regtype, 'varchar'::regtype)
           """;
   }
 
   @Override
-  String nameTypes() {
-    return "text|varchar";
+  public JDBCType nameType() {
+    return JDBCType.VARCHAR;
   }
 
   /**
