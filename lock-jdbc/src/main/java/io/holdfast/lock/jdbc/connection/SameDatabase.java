@@ -45,7 +45,12 @@ public final class SameDatabase {
 
   /** Returns the connection's URL without its parameters. */
   public static String url(Connection connection) throws SQLException {
-    return String.valueOf(connection.getMetaData().getURL()).split("[?;]", 2)[0];
+    String url = String.valueOf(connection.getMetaData().getURL());
+    int end = 0;
+    while (end < url.length() && url.charAt(end) != '?' && url.charAt(end) != ';') {
+      end++;
+    }
+    return url.substring(0, end);
   }
 
   /**
