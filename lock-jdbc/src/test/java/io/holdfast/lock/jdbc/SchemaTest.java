@@ -255,6 +255,21 @@ class SchemaTest {
     }
   }
 
+  @Test
+  void onPostgresTheNamesMayBeOfADomain() throws Exception {
+    String table = freshTable();
+    try (HikariDataSource pool = Server.POSTGRES.pool(3);
+        Connection connection = Server.POSTGRES.connect()) {
+      JdbcLocks.builder(pool).table(table).schema(SchemaMode.CREATE).build().close();
+      execute(connection, "CREATE DOMAIN " + table + "_name AS text COLLATE \"C\"");
+      execute(connection, "ALTER TABLE %1$s ALTER COLUMN name TYPE %1$s_name".formatted(table));
+      try (LockClient locks = JdbcLocks.builder(pool).table(table).build();
+          Lease lease = locks.get("a").lock()) {
+        lease.verify();
+      }
+    }
+  }
+
   private static void assertFlaw(
       HikariDataSource pool, Connection connection, String change, String told) throws Exception {
     String table = freshTable();

@@ -45,7 +45,7 @@ final class PostgresFacts extends Facts {
           JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]
           WHERE i.indrelid = '{table}'::regclass AND i.indisunique AND i.indisvalid
             AND i.indnkeyatts = 1 AND i.indpred IS NULL AND a.attname = 'name'
-            AND a.atttypid IN ('text'::regtype, 'varchar'::regtype)
+            AND a.atttypid <> 'name'::regtype
           """;
   }
 
