@@ -24,12 +24,12 @@ final class PostgresTexts extends Texts {
       // The collation that the script gives the column. In a table that was made differently, this
       // is still right, but slow.
       case NAME_BY_BYTES -> "name COLLATE \"C\"";
+      // Not WITH, whose rows the server would keep aside first. To lock one row twice does no harm.
       case UPDATE_ONE -> """
-          WITH mine AS (
+          UPDATE {table} SET {set} FROM (
             SELECT name AS mine_name, {now} AS now{bounded} FROM {table} l
             WHERE name = :key AND {condition} FOR UPDATE SKIP LOCKED
-          )
-          UPDATE {table} SET {set} FROM mine WHERE name = mine_name
+          ) mine WHERE name = mine_name
           RETURNING {reported}
           """;
       case UPDATE_ONE_WAITING ->
@@ -42,10 +42,9 @@ final class PostgresTexts extends Texts {
       case REPORT -> "";
       case ACQUIRE -> """
           WITH taken AS ({update})
-          SELECT number FROM taken
-          UNION ALL
-          SELECT CASE WHEN expires_at > {now} THEN 1 ELSE 2 END FROM {table}
-          WHERE name = :key AND NOT EXISTS (SELECT 1 FROM taken)
+          SELECT COALESCE((SELECT number FROM taken), (
+            SELECT CASE WHEN expires_at > {now} THEN 1 ELSE 2 END FROM {table} WHERE name = :key
+          ), 0)
           """.replace("{update}", template(Template.UPDATE_ONE));
       case INSERT -> """
           INSERT INTO {row}
@@ -55,16 +54,12 @@ final class PostgresTexts extends Texts {
           RETURNING number{bounded}
           """;
       case RELEASE -> """
-          WITH freed AS (
-            UPDATE {table}
-            SET owner = '', changed_at = CASE WHEN :hold = 0 THEN {now} ELSE changed_at END,
-              expires_at = CASE WHEN :hold = 0 THEN 0 ELSE {now} + :hold END
-            WHERE name = :key AND owner = :owner AND number = :number AND {unwanted}
-            RETURNING expires_at
-          )
-          SELECT 1,
+          UPDATE {table}
+          SET owner = '', changed_at = CASE WHEN :hold = 0 THEN {now} ELSE changed_at END,
+            expires_at = CASE WHEN :hold = 0 THEN 0 ELSE {now} + :hold END
+          WHERE name = :key AND owner = :owner AND number = :number AND {unwanted}
+          RETURNING 1,
             CASE WHEN expires_at = 0 THEN set_config('synchronous_commit', 'off', true) END{bounded}
-          FROM freed
           """;
       // Locks the lock's row first, then its first waiter's row; so a waiter that leaves is either
       // not found, or finds that it has the lock.

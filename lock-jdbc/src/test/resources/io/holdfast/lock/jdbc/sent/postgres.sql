@@ -1,16 +1,14 @@
 -- tryLock() of a new name
 
-WITH taken AS (WITH mine AS (
+WITH taken AS (UPDATE public.holdfast_lock SET number = (GREATEST(number + 1, now)), owner = ?, changed_at = now, expires_at = now + ?, holder = ? FROM (
   SELECT name AS mine_name, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now FROM public.holdfast_lock l
   WHERE name = ? AND expires_at <= (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AND wanted_until - (extract(epoch FROM clock_timestamp()) * 1000000)::bigint NOT BETWEEN 0 AND 8000000 FOR UPDATE SKIP LOCKED
-)
-UPDATE public.holdfast_lock SET number = (GREATEST(number + 1, now)), owner = ?, changed_at = now, expires_at = now + ?, holder = ? FROM mine WHERE name = mine_name
+) mine WHERE name = mine_name
 RETURNING number
 )
-SELECT number FROM taken
-UNION ALL
-SELECT CASE WHEN expires_at > (extract(epoch FROM clock_timestamp()) * 1000000)::bigint THEN 1 ELSE 2 END FROM public.holdfast_lock
-WHERE name = ? AND NOT EXISTS (SELECT 1 FROM taken);
+SELECT COALESCE((SELECT number FROM taken), (
+  SELECT CASE WHEN expires_at > (extract(epoch FROM clock_timestamp()) * 1000000)::bigint THEN 1 ELSE 2 END FROM public.holdfast_lock WHERE name = ?
+), 0);
 
 INSERT INTO public.holdfast_lock (name, owner, number, changed_at, expires_at, wanted_until, served, guarded, holder)
 SELECT ?, ?, now, now, now + ?, 0, 0, 0, ?
@@ -20,44 +18,36 @@ RETURNING number;
 
 -- tryLock() of a lock that is taken
 
-WITH taken AS (WITH mine AS (
+WITH taken AS (UPDATE public.holdfast_lock SET number = (GREATEST(number + 1, now)), owner = ?, changed_at = now, expires_at = now + ?, holder = ? FROM (
   SELECT name AS mine_name, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now FROM public.holdfast_lock l
   WHERE name = ? AND expires_at <= (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AND wanted_until - (extract(epoch FROM clock_timestamp()) * 1000000)::bigint NOT BETWEEN 0 AND 8000000 FOR UPDATE SKIP LOCKED
-)
-UPDATE public.holdfast_lock SET number = (GREATEST(number + 1, now)), owner = ?, changed_at = now, expires_at = now + ?, holder = ? FROM mine WHERE name = mine_name
+) mine WHERE name = mine_name
 RETURNING number
 )
-SELECT number FROM taken
-UNION ALL
-SELECT CASE WHEN expires_at > (extract(epoch FROM clock_timestamp()) * 1000000)::bigint THEN 1 ELSE 2 END FROM public.holdfast_lock
-WHERE name = ? AND NOT EXISTS (SELECT 1 FROM taken);
+SELECT COALESCE((SELECT number FROM taken), (
+  SELECT CASE WHEN expires_at > (extract(epoch FROM clock_timestamp()) * 1000000)::bigint THEN 1 ELSE 2 END FROM public.holdfast_lock WHERE name = ?
+), 0);
 
 -- close() within ten milliseconds
 
-WITH freed AS (
-  UPDATE public.holdfast_lock
-  SET owner = '', changed_at = CASE WHEN ? = 0 THEN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint ELSE changed_at END,
-    expires_at = CASE WHEN ? = 0 THEN 0 ELSE (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + ? END
-  WHERE name = ? AND owner = ? AND number = ? AND wanted_until - (extract(epoch FROM clock_timestamp()) * 1000000)::bigint NOT BETWEEN 0 AND 8000000
-  RETURNING expires_at
-)
-SELECT 1,
-  CASE WHEN expires_at = 0 THEN set_config('synchronous_commit', 'off', true) END
-FROM freed;
+UPDATE public.holdfast_lock
+SET owner = '', changed_at = CASE WHEN ? = 0 THEN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint ELSE changed_at END,
+  expires_at = CASE WHEN ? = 0 THEN 0 ELSE (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + ? END
+WHERE name = ? AND owner = ? AND number = ? AND wanted_until - (extract(epoch FROM clock_timestamp()) * 1000000)::bigint NOT BETWEEN 0 AND 8000000
+RETURNING 1,
+  CASE WHEN expires_at = 0 THEN set_config('synchronous_commit', 'off', true) END;
 
 -- tryLock() of a lock that is free
 
-WITH taken AS (WITH mine AS (
+WITH taken AS (UPDATE public.holdfast_lock SET number = (GREATEST(number + 1, now)), owner = ?, changed_at = now, expires_at = now + ?, holder = ? FROM (
   SELECT name AS mine_name, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now FROM public.holdfast_lock l
   WHERE name = ? AND expires_at <= (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AND wanted_until - (extract(epoch FROM clock_timestamp()) * 1000000)::bigint NOT BETWEEN 0 AND 8000000 FOR UPDATE SKIP LOCKED
-)
-UPDATE public.holdfast_lock SET number = (GREATEST(number + 1, now)), owner = ?, changed_at = now, expires_at = now + ?, holder = ? FROM mine WHERE name = mine_name
+) mine WHERE name = mine_name
 RETURNING number
 )
-SELECT number FROM taken
-UNION ALL
-SELECT CASE WHEN expires_at > (extract(epoch FROM clock_timestamp()) * 1000000)::bigint THEN 1 ELSE 2 END FROM public.holdfast_lock
-WHERE name = ? AND NOT EXISTS (SELECT 1 FROM taken);
+SELECT COALESCE((SELECT number FROM taken), (
+  SELECT CASE WHEN expires_at > (extract(epoch FROM clock_timestamp()) * 1000000)::bigint THEN 1 ELSE 2 END FROM public.holdfast_lock WHERE name = ?
+), 0);
 
 -- Renewal of a lease
 
@@ -69,11 +59,10 @@ WITH mine AS (SELECT name AS mine_name FROM public.holdfast_lock WHERE name IN (
 
 -- extend()
 
-WITH mine AS (
+UPDATE public.holdfast_lock SET expires_at = now + (GREATEST(expires_at - now, ?)) FROM (
   SELECT name AS mine_name, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now FROM public.holdfast_lock l
   WHERE name = ? AND owner = ? AND number = ? AND expires_at > (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + 0 FOR UPDATE SKIP LOCKED
-)
-UPDATE public.holdfast_lock SET expires_at = now + (GREATEST(expires_at - now, ?)) FROM mine WHERE name = mine_name
+) mine WHERE name = mine_name
 RETURNING expires_at - now;
 
 -- verify()
@@ -197,17 +186,15 @@ FROM ended;
 
 -- lock() of a lock that is taken: joins the line
 
-WITH taken AS (WITH mine AS (
+WITH taken AS (UPDATE public.holdfast_lock SET number = (GREATEST(number + 1, now)), owner = ?, changed_at = now, expires_at = now + ?, holder = ? FROM (
   SELECT name AS mine_name, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now FROM public.holdfast_lock l
   WHERE name = ? AND expires_at <= (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AND wanted_until - (extract(epoch FROM clock_timestamp()) * 1000000)::bigint NOT BETWEEN 0 AND 8000000 FOR UPDATE SKIP LOCKED
-)
-UPDATE public.holdfast_lock SET number = (GREATEST(number + 1, now)), owner = ?, changed_at = now, expires_at = now + ?, holder = ? FROM mine WHERE name = mine_name
+) mine WHERE name = mine_name
 RETURNING number
 )
-SELECT number FROM taken
-UNION ALL
-SELECT CASE WHEN expires_at > (extract(epoch FROM clock_timestamp()) * 1000000)::bigint THEN 1 ELSE 2 END FROM public.holdfast_lock
-WHERE name = ? AND NOT EXISTS (SELECT 1 FROM taken);
+SELECT COALESCE((SELECT number FROM taken), (
+  SELECT CASE WHEN expires_at > (extract(epoch FROM clock_timestamp()) * 1000000)::bigint THEN 1 ELSE 2 END FROM public.holdfast_lock WHERE name = ?
+), 0);
 
 WITH mine AS (
   SELECT name AS mine_name FROM public.holdfast_lock
@@ -331,11 +318,10 @@ FROM ended;
 
 -- A waiter accepts the lock, or takes it
 
-WITH mine AS (
+UPDATE public.holdfast_lock SET number = (CASE WHEN owner = ? AND expires_at > now THEN number ELSE GREATEST(number + 1, now) END), changed_at = CASE WHEN owner = ? AND expires_at > now THEN changed_at ELSE now END, served = GREATEST(served, ?), holder = ?, owner = ?, expires_at = now + ? FROM (
   SELECT name AS mine_name, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now FROM public.holdfast_lock l
   WHERE name = ? AND (owner = ? AND expires_at > (extract(epoch FROM clock_timestamp()) * 1000000)::bigint OR expires_at <= (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AND served < ? AND NOT EXISTS (SELECT 1 FROM public.holdfast_lock_waiter a WHERE a.name = l.name AND a.place > l.served AND a.alive_until BETWEEN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AND (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + 8000000 AND a.place < ?)) FOR UPDATE SKIP LOCKED
-)
-UPDATE public.holdfast_lock SET number = (CASE WHEN owner = ? AND expires_at > now THEN number ELSE GREATEST(number + 1, now) END), changed_at = CASE WHEN owner = ? AND expires_at > now THEN changed_at ELSE now END, served = GREATEST(served, ?), holder = ?, owner = ?, expires_at = now + ? FROM mine WHERE name = mine_name
+) mine WHERE name = mine_name
 RETURNING number;
 
 -- A waiter leaves the line
@@ -345,11 +331,10 @@ WHERE name IN (?) AND (owner IN (?) OR alive_until < (extract(epoch FROM clock_t
 
 -- tryLock() to read a new name
 
-WITH mine AS (
+UPDATE public.holdfast_lock SET readers = CONCAT(?::text, now + ?, GREATEST(number + 1, now), ?::text, ';', CASE WHEN owner = '*' AND expires_at > now THEN readers ELSE '' END), number = (GREATEST(number + 1, now)), owner = '*', changed_at = now, holder = ?, expires_at = GREATEST(expires_at, now + ?) FROM (
   SELECT name AS mine_name, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now FROM public.holdfast_lock l
   WHERE name = ? AND (expires_at <= (extract(epoch FROM clock_timestamp()) * 1000000)::bigint OR owner = '*' AND CHAR_LENGTH(readers) < 100000 AND POSITION(? IN readers) = 0) AND served < ? AND NOT EXISTS (SELECT 1 FROM public.holdfast_lock_waiter a WHERE a.name = l.name AND a.place > l.served AND a.alive_until BETWEEN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AND (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + 8000000 AND a.mode = 'w' AND a.place < ?) FOR UPDATE SKIP LOCKED
-)
-UPDATE public.holdfast_lock SET readers = CONCAT(?::text, now + ?, GREATEST(number + 1, now), ?::text, ';', CASE WHEN owner = '*' AND expires_at > now THEN readers ELSE '' END), number = (GREATEST(number + 1, now)), owner = '*', changed_at = now, holder = ?, expires_at = GREATEST(expires_at, now + ?) FROM mine WHERE name = mine_name
+) mine WHERE name = mine_name
 RETURNING number;
 
 SELECT l.name, l.owner, l.number, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint - l.changed_at, l.changed_at, l.expires_at - (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, l.wanted_until - (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, l.served, l.holder, COALESCE(CASE WHEN l.owner = '*' THEN l.readers END, ''), COALESCE(w.owner, ''),
@@ -361,20 +346,18 @@ WHERE l.name IN (?) LIMIT 512;
 
 INSERT INTO public.holdfast_lock (name, owner, number, changed_at, expires_at, wanted_until, served, guarded, holder) VALUES (?, '', 0, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, 0, 0, 0, 0, '') ON CONFLICT (name) DO NOTHING;
 
-WITH mine AS (
+UPDATE public.holdfast_lock SET readers = CONCAT(?::text, now + ?, GREATEST(number + 1, now), ?::text, ';', CASE WHEN owner = '*' AND expires_at > now THEN readers ELSE '' END), number = (GREATEST(number + 1, now)), owner = '*', changed_at = now, holder = ?, expires_at = GREATEST(expires_at, now + ?) FROM (
   SELECT name AS mine_name, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now FROM public.holdfast_lock l
   WHERE name = ? AND (expires_at <= (extract(epoch FROM clock_timestamp()) * 1000000)::bigint OR owner = '*' AND CHAR_LENGTH(readers) < 100000 AND POSITION(? IN readers) = 0) AND served < ? AND NOT EXISTS (SELECT 1 FROM public.holdfast_lock_waiter a WHERE a.name = l.name AND a.place > l.served AND a.alive_until BETWEEN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AND (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + 8000000 AND a.mode = 'w' AND a.place < ?) FOR UPDATE SKIP LOCKED
-)
-UPDATE public.holdfast_lock SET readers = CONCAT(?::text, now + ?, GREATEST(number + 1, now), ?::text, ';', CASE WHEN owner = '*' AND expires_at > now THEN readers ELSE '' END), number = (GREATEST(number + 1, now)), owner = '*', changed_at = now, holder = ?, expires_at = GREATEST(expires_at, now + ?) FROM mine WHERE name = mine_name
+) mine WHERE name = mine_name
 RETURNING number;
 
 -- tryLock() to read
 
-WITH mine AS (
+UPDATE public.holdfast_lock SET readers = CONCAT(?::text, now + ?, GREATEST(number + 1, now), ?::text, ';', CASE WHEN owner = '*' AND expires_at > now THEN readers ELSE '' END), number = (GREATEST(number + 1, now)), owner = '*', changed_at = now, holder = ?, expires_at = GREATEST(expires_at, now + ?) FROM (
   SELECT name AS mine_name, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now FROM public.holdfast_lock l
   WHERE name = ? AND (expires_at <= (extract(epoch FROM clock_timestamp()) * 1000000)::bigint OR owner = '*' AND CHAR_LENGTH(readers) < 100000 AND POSITION(? IN readers) = 0) AND served < ? AND NOT EXISTS (SELECT 1 FROM public.holdfast_lock_waiter a WHERE a.name = l.name AND a.place > l.served AND a.alive_until BETWEEN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AND (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + 8000000 AND a.mode = 'w' AND a.place < ?) FOR UPDATE SKIP LOCKED
-)
-UPDATE public.holdfast_lock SET readers = CONCAT(?::text, now + ?, GREATEST(number + 1, now), ?::text, ';', CASE WHEN owner = '*' AND expires_at > now THEN readers ELSE '' END), number = (GREATEST(number + 1, now)), owner = '*', changed_at = now, holder = ?, expires_at = GREATEST(expires_at, now + ?) FROM mine WHERE name = mine_name
+) mine WHERE name = mine_name
 RETURNING number;
 
 -- Renewal of two to eight that read
@@ -383,20 +366,18 @@ WITH mine AS (SELECT name AS mine_name FROM public.holdfast_lock WHERE name IN (
 
 -- extend() of one that reads
 
-WITH mine AS (
+UPDATE public.holdfast_lock SET expires_at = GREATEST(expires_at, now + (GREATEST(CAST(SUBSTRING(readers FROM POSITION(? IN readers) + 32 FOR 16) AS DECIMAL(20)) - now, ?))), readers = REGEXP_REPLACE(readers, CONCAT(?::text, '................'), CONCAT(?::text, GREATEST(SUBSTRING(readers FROM POSITION(? IN readers) + 32 FOR 16), CONCAT('', now + ?)))) FROM (
   SELECT name AS mine_name, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now FROM public.holdfast_lock l
   WHERE name = ? AND owner = '*' AND POSITION(? IN readers) > 0 AND SUBSTRING(readers FROM POSITION(? IN readers) + 32 FOR 16) > CONCAT('', (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + 0) FOR UPDATE SKIP LOCKED
-)
-UPDATE public.holdfast_lock SET expires_at = GREATEST(expires_at, now + (GREATEST(CAST(SUBSTRING(readers FROM POSITION(? IN readers) + 32 FOR 16) AS DECIMAL(20)) - now, ?))), readers = REGEXP_REPLACE(readers, CONCAT(?::text, '................'), CONCAT(?::text, GREATEST(SUBSTRING(readers FROM POSITION(? IN readers) + 32 FOR 16), CONCAT('', now + ?)))) FROM mine WHERE name = mine_name
+) mine WHERE name = mine_name
 RETURNING CAST(SUBSTRING(readers FROM POSITION(? IN readers) + 32 FOR 16) AS DECIMAL(20)) - now;
 
 -- close() by a reader
 
-WITH mine AS (
+UPDATE public.holdfast_lock SET owner = CASE WHEN REGEXP_REPLACE(readers, CONCAT(?::text, '[^;]*;'), '') = '' THEN '' ELSE '*' END, changed_at = now, expires_at = CASE WHEN REGEXP_REPLACE(readers, CONCAT(?::text, '[^;]*;'), '') = '' THEN 1 ELSE expires_at END, readers = REGEXP_REPLACE(readers, CONCAT(?::text, '[^;]*;'), ''), guarded = guarded + 0 * (CASE WHEN readers = '' THEN 1 ELSE 2 + ABS(expires_at - CAST(SUBSTRING(readers FROM 33 FOR 16) AS DECIMAL(20))) END) FROM (
   SELECT name AS mine_name, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now, set_config('lock_timeout', '1s', true) FROM public.holdfast_lock l
   WHERE name = ? AND owner = '*' AND POSITION(? IN readers) > 0 AND (REGEXP_REPLACE(readers, CONCAT(?::text, '[^;]*;'), '') <> '' OR wanted_until - (extract(epoch FROM clock_timestamp()) * 1000000)::bigint NOT BETWEEN 0 AND 8000000) FOR UPDATE
-)
-UPDATE public.holdfast_lock SET owner = CASE WHEN REGEXP_REPLACE(readers, CONCAT(?::text, '[^;]*;'), '') = '' THEN '' ELSE '*' END, changed_at = now, expires_at = CASE WHEN REGEXP_REPLACE(readers, CONCAT(?::text, '[^;]*;'), '') = '' THEN 1 ELSE expires_at END, readers = REGEXP_REPLACE(readers, CONCAT(?::text, '[^;]*;'), ''), guarded = guarded + 0 * (CASE WHEN readers = '' THEN 1 ELSE 2 + ABS(expires_at - CAST(SUBSTRING(readers FROM 33 FOR 16) AS DECIMAL(20))) END) FROM mine WHERE name = mine_name
+) mine WHERE name = mine_name
 RETURNING CASE WHEN readers = '' THEN 1 ELSE 2 + ABS(expires_at - CAST(SUBSTRING(readers FROM 33 FOR 16) AS DECIMAL(20))) END, set_config('synchronous_commit', 'off', true);
 
 -- The last reader hands the lock over if somebody waits
@@ -447,11 +428,10 @@ FROM ended;
 
 -- tryLock() to read what is taken
 
-WITH mine AS (
+UPDATE public.holdfast_lock SET readers = CONCAT(?::text, now + ?, GREATEST(number + 1, now), ?::text, ';', CASE WHEN owner = '*' AND expires_at > now THEN readers ELSE '' END), number = (GREATEST(number + 1, now)), owner = '*', changed_at = now, holder = ?, expires_at = GREATEST(expires_at, now + ?) FROM (
   SELECT name AS mine_name, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now FROM public.holdfast_lock l
   WHERE name = ? AND (expires_at <= (extract(epoch FROM clock_timestamp()) * 1000000)::bigint OR owner = '*' AND CHAR_LENGTH(readers) < 100000 AND POSITION(? IN readers) = 0) AND served < ? AND NOT EXISTS (SELECT 1 FROM public.holdfast_lock_waiter a WHERE a.name = l.name AND a.place > l.served AND a.alive_until BETWEEN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AND (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + 8000000 AND a.mode = 'w' AND a.place < ?) FOR UPDATE SKIP LOCKED
-)
-UPDATE public.holdfast_lock SET readers = CONCAT(?::text, now + ?, GREATEST(number + 1, now), ?::text, ';', CASE WHEN owner = '*' AND expires_at > now THEN readers ELSE '' END), number = (GREATEST(number + 1, now)), owner = '*', changed_at = now, holder = ?, expires_at = GREATEST(expires_at, now + ?) FROM mine WHERE name = mine_name
+) mine WHERE name = mine_name
 RETURNING number;
 
 SELECT l.name, l.owner, l.number, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint - l.changed_at, l.changed_at, l.expires_at - (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, l.wanted_until - (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, l.served, l.holder, COALESCE(CASE WHEN l.owner = '*' THEN l.readers END, ''), COALESCE(w.owner, ''),
@@ -463,11 +443,10 @@ WHERE l.name IN (?) LIMIT 512;
 
 -- lock() to read what is taken: joins the line
 
-WITH mine AS (
+UPDATE public.holdfast_lock SET readers = CONCAT(?::text, now + ?, GREATEST(number + 1, now), ?::text, ';', CASE WHEN owner = '*' AND expires_at > now THEN readers ELSE '' END), number = (GREATEST(number + 1, now)), owner = '*', changed_at = now, holder = ?, expires_at = GREATEST(expires_at, now + ?) FROM (
   SELECT name AS mine_name, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now FROM public.holdfast_lock l
   WHERE name = ? AND (expires_at <= (extract(epoch FROM clock_timestamp()) * 1000000)::bigint OR owner = '*' AND CHAR_LENGTH(readers) < 100000 AND POSITION(? IN readers) = 0) AND served < ? AND NOT EXISTS (SELECT 1 FROM public.holdfast_lock_waiter a WHERE a.name = l.name AND a.place > l.served AND a.alive_until BETWEEN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AND (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + 8000000 AND a.mode = 'w' AND a.place < ?) FOR UPDATE SKIP LOCKED
-)
-UPDATE public.holdfast_lock SET readers = CONCAT(?::text, now + ?, GREATEST(number + 1, now), ?::text, ';', CASE WHEN owner = '*' AND expires_at > now THEN readers ELSE '' END), number = (GREATEST(number + 1, now)), owner = '*', changed_at = now, holder = ?, expires_at = GREATEST(expires_at, now + ?) FROM mine WHERE name = mine_name
+) mine WHERE name = mine_name
 RETURNING number;
 
 SELECT l.name, l.owner, l.number, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint - l.changed_at, l.changed_at, l.expires_at - (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, l.wanted_until - (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, l.served, l.holder, COALESCE(CASE WHEN l.owner = '*' THEN l.readers END, ''), COALESCE(w.owner, ''),
@@ -491,20 +470,18 @@ RETURNING place;
 
 SELECT l.name, l.owner, l.number, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint - l.changed_at, l.changed_at, l.expires_at - (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, l.wanted_until - (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, l.served, l.holder, COALESCE(CASE WHEN l.owner = '*' THEN l.readers END, '') FROM public.holdfast_lock l WHERE l.name IN (?) LIMIT 512;
 
-WITH mine AS (
+UPDATE public.holdfast_lock SET owner = ?, expires_at = (?), readers = ? FROM (
   SELECT name AS mine_name, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now FROM public.holdfast_lock l
   WHERE name = ? AND owner = '*' AND readers = ? FOR UPDATE SKIP LOCKED
-)
-UPDATE public.holdfast_lock SET owner = ?, expires_at = (?), readers = ? FROM mine WHERE name = mine_name
+) mine WHERE name = mine_name
 RETURNING expires_at;
 
 -- A permit of a new semaphore
 
-WITH mine AS (
+UPDATE public.holdfast_lock SET readers = CONCAT(?::text, now + ?, GREATEST(number + 1, now), ?::text, ?::text, ';', CASE WHEN owner = '*' AND expires_at > now THEN readers ELSE '' END), number = (GREATEST(number + 1, now)), owner = '*', changed_at = now, holder = ?, expires_at = GREATEST(expires_at, now + ?), served = GREATEST(served, ?) FROM (
   SELECT name AS mine_name, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now FROM public.holdfast_lock l
   WHERE name = ? AND (expires_at <= (extract(epoch FROM clock_timestamp()) * 1000000)::bigint OR owner = '*' AND POSITION(CONCAT(?::text, ';') IN readers) = 0 AND SUBSTRING(readers FROM CHAR_LENGTH(readers) - 10 FOR 6) = SUBSTRING(?::text FROM 1 FOR 6) AND POSITION(? IN readers) = 0) AND served < ? AND NOT EXISTS (SELECT 1 FROM public.holdfast_lock_waiter a WHERE a.name = l.name AND a.place > l.served AND a.alive_until BETWEEN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AND (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + 8000000 AND a.place < ?) FOR UPDATE SKIP LOCKED
-)
-UPDATE public.holdfast_lock SET readers = CONCAT(?::text, now + ?, GREATEST(number + 1, now), ?::text, ?::text, ';', CASE WHEN owner = '*' AND expires_at > now THEN readers ELSE '' END), number = (GREATEST(number + 1, now)), owner = '*', changed_at = now, holder = ?, expires_at = GREATEST(expires_at, now + ?), served = GREATEST(served, ?) FROM mine WHERE name = mine_name
+) mine WHERE name = mine_name
 RETURNING number, CASE WHEN ? = 1 AND NOT (wanted_until - (extract(epoch FROM clock_timestamp()) * 1000000)::bigint NOT BETWEEN 0 AND 8000000) AND CHAR_LENGTH(readers) - CHAR_LENGTH(REPLACE(readers, ';', '')) < ? THEN (
     SELECT pg_notify('holdfast_' || inbox, CONCAT(owner, ''))::text FROM (
       SELECT a.inbox, a.owner FROM public.holdfast_lock_waiter a
@@ -521,11 +498,10 @@ WHERE l.name IN (?) LIMIT 512;
 
 INSERT INTO public.holdfast_lock (name, owner, number, changed_at, expires_at, wanted_until, served, guarded, holder) VALUES (?, '', 0, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, 0, 0, 0, 0, '') ON CONFLICT (name) DO NOTHING;
 
-WITH mine AS (
+UPDATE public.holdfast_lock SET readers = CONCAT(?::text, now + ?, GREATEST(number + 1, now), ?::text, ?::text, ';', CASE WHEN owner = '*' AND expires_at > now THEN readers ELSE '' END), number = (GREATEST(number + 1, now)), owner = '*', changed_at = now, holder = ?, expires_at = GREATEST(expires_at, now + ?), served = GREATEST(served, ?) FROM (
   SELECT name AS mine_name, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now FROM public.holdfast_lock l
   WHERE name = ? AND (expires_at <= (extract(epoch FROM clock_timestamp()) * 1000000)::bigint OR owner = '*' AND POSITION(CONCAT(?::text, ';') IN readers) = 0 AND SUBSTRING(readers FROM CHAR_LENGTH(readers) - 10 FOR 6) = SUBSTRING(?::text FROM 1 FOR 6) AND POSITION(? IN readers) = 0) AND served < ? AND NOT EXISTS (SELECT 1 FROM public.holdfast_lock_waiter a WHERE a.name = l.name AND a.place > l.served AND a.alive_until BETWEEN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AND (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + 8000000 AND a.place < ?) FOR UPDATE SKIP LOCKED
-)
-UPDATE public.holdfast_lock SET readers = CONCAT(?::text, now + ?, GREATEST(number + 1, now), ?::text, ?::text, ';', CASE WHEN owner = '*' AND expires_at > now THEN readers ELSE '' END), number = (GREATEST(number + 1, now)), owner = '*', changed_at = now, holder = ?, expires_at = GREATEST(expires_at, now + ?), served = GREATEST(served, ?) FROM mine WHERE name = mine_name
+) mine WHERE name = mine_name
 RETURNING number, CASE WHEN ? = 1 AND NOT (wanted_until - (extract(epoch FROM clock_timestamp()) * 1000000)::bigint NOT BETWEEN 0 AND 8000000) AND CHAR_LENGTH(readers) - CHAR_LENGTH(REPLACE(readers, ';', '')) < ? THEN (
     SELECT pg_notify('holdfast_' || inbox, CONCAT(owner, ''))::text FROM (
       SELECT a.inbox, a.owner FROM public.holdfast_lock_waiter a
@@ -535,11 +511,10 @@ RETURNING number, CASE WHEN ? = 1 AND NOT (wanted_until - (extract(epoch FROM cl
 
 -- close() of one that has a permit
 
-WITH mine AS (
+UPDATE public.holdfast_lock SET owner = CASE WHEN REGEXP_REPLACE(readers, CONCAT(?::text, '[^;]*;'), '') = '' THEN '' ELSE '*' END, changed_at = now, expires_at = CASE WHEN REGEXP_REPLACE(readers, CONCAT(?::text, '[^;]*;'), '') = '' THEN 1 ELSE expires_at END, readers = REGEXP_REPLACE(readers, CONCAT(?::text, '[^;]*;'), ''), guarded = guarded + 0 * (1) FROM (
   SELECT name AS mine_name, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now FROM public.holdfast_lock l
   WHERE name = ? AND owner = '*' AND POSITION(? IN readers) > 0 FOR UPDATE SKIP LOCKED
-)
-UPDATE public.holdfast_lock SET owner = CASE WHEN REGEXP_REPLACE(readers, CONCAT(?::text, '[^;]*;'), '') = '' THEN '' ELSE '*' END, changed_at = now, expires_at = CASE WHEN REGEXP_REPLACE(readers, CONCAT(?::text, '[^;]*;'), '') = '' THEN 1 ELSE expires_at END, readers = REGEXP_REPLACE(readers, CONCAT(?::text, '[^;]*;'), ''), guarded = guarded + 0 * (1) FROM mine WHERE name = mine_name
+) mine WHERE name = mine_name
 RETURNING 1, set_config('synchronous_commit', 'off', true), CASE WHEN ? = 1 AND NOT (wanted_until - (extract(epoch FROM clock_timestamp()) * 1000000)::bigint NOT BETWEEN 0 AND 8000000) AND TRUE THEN (
     SELECT pg_notify('holdfast_' || inbox, CONCAT(owner, ?::text))::text FROM (
       SELECT a.inbox, a.owner FROM public.holdfast_lock_waiter a
@@ -549,11 +524,10 @@ RETURNING 1, set_config('synchronous_commit', 'off', true), CASE WHEN ? = 1 AND 
 
 -- A permit
 
-WITH mine AS (
+UPDATE public.holdfast_lock SET readers = CONCAT(?::text, now + ?, GREATEST(number + 1, now), ?::text, ?::text, ';', CASE WHEN owner = '*' AND expires_at > now THEN readers ELSE '' END), number = (GREATEST(number + 1, now)), owner = '*', changed_at = now, holder = ?, expires_at = GREATEST(expires_at, now + ?), served = GREATEST(served, ?) FROM (
   SELECT name AS mine_name, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now FROM public.holdfast_lock l
   WHERE name = ? AND (expires_at <= (extract(epoch FROM clock_timestamp()) * 1000000)::bigint OR owner = '*' AND POSITION(CONCAT(?::text, ';') IN readers) = 0 AND SUBSTRING(readers FROM CHAR_LENGTH(readers) - 10 FOR 6) = SUBSTRING(?::text FROM 1 FOR 6) AND POSITION(? IN readers) = 0) AND served < ? AND NOT EXISTS (SELECT 1 FROM public.holdfast_lock_waiter a WHERE a.name = l.name AND a.place > l.served AND a.alive_until BETWEEN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AND (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + 8000000 AND a.place < ?) FOR UPDATE SKIP LOCKED
-)
-UPDATE public.holdfast_lock SET readers = CONCAT(?::text, now + ?, GREATEST(number + 1, now), ?::text, ?::text, ';', CASE WHEN owner = '*' AND expires_at > now THEN readers ELSE '' END), number = (GREATEST(number + 1, now)), owner = '*', changed_at = now, holder = ?, expires_at = GREATEST(expires_at, now + ?), served = GREATEST(served, ?) FROM mine WHERE name = mine_name
+) mine WHERE name = mine_name
 RETURNING number, CASE WHEN ? = 1 AND NOT (wanted_until - (extract(epoch FROM clock_timestamp()) * 1000000)::bigint NOT BETWEEN 0 AND 8000000) AND CHAR_LENGTH(readers) - CHAR_LENGTH(REPLACE(readers, ';', '')) < ? THEN (
     SELECT pg_notify('holdfast_' || inbox, CONCAT(owner, ''))::text FROM (
       SELECT a.inbox, a.owner FROM public.holdfast_lock_waiter a
@@ -571,20 +545,18 @@ UPDATE public.holdfast_lock SET guarded = guarded + 1 WHERE name = ? AND owner =
 
 -- close() of one with a minimum hold
 
-WITH mine AS (
+UPDATE public.holdfast_lock SET expires_at = GREATEST(expires_at, now + ?), readers = REGEXP_REPLACE(readers, CONCAT(?::text, '................'), CONCAT('k', SUBSTRING(?::text FROM 2), now + ?)), guarded = guarded + 0 * (1) FROM (
   SELECT name AS mine_name, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now FROM public.holdfast_lock l
   WHERE name = ? AND owner = '*' AND POSITION(? IN readers) > 0 FOR UPDATE SKIP LOCKED
-)
-UPDATE public.holdfast_lock SET expires_at = GREATEST(expires_at, now + ?), readers = REGEXP_REPLACE(readers, CONCAT(?::text, '................'), CONCAT('k', SUBSTRING(?::text FROM 2), now + ?)), guarded = guarded + 0 * (1) FROM mine WHERE name = mine_name
+) mine WHERE name = mine_name
 RETURNING 1;
 
 -- A permit, after a wrong guess
 
-WITH mine AS (
+UPDATE public.holdfast_lock SET readers = CONCAT(?::text, now + ?, GREATEST(number + 1, now), ?::text, ?::text, ';', CASE WHEN owner = '*' AND expires_at > now THEN readers ELSE '' END), number = (GREATEST(number + 1, now)), owner = '*', changed_at = now, holder = ?, expires_at = GREATEST(expires_at, now + ?), served = GREATEST(served, ?) FROM (
   SELECT name AS mine_name, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now FROM public.holdfast_lock l
   WHERE name = ? AND (expires_at <= (extract(epoch FROM clock_timestamp()) * 1000000)::bigint OR owner = '*' AND POSITION(CONCAT(?::text, ';') IN readers) = 0 AND SUBSTRING(readers FROM CHAR_LENGTH(readers) - 10 FOR 6) = SUBSTRING(?::text FROM 1 FOR 6) AND POSITION(? IN readers) = 0) AND served < ? AND NOT EXISTS (SELECT 1 FROM public.holdfast_lock_waiter a WHERE a.name = l.name AND a.place > l.served AND a.alive_until BETWEEN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AND (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + 8000000 AND a.place < ?) FOR UPDATE SKIP LOCKED
-)
-UPDATE public.holdfast_lock SET readers = CONCAT(?::text, now + ?, GREATEST(number + 1, now), ?::text, ?::text, ';', CASE WHEN owner = '*' AND expires_at > now THEN readers ELSE '' END), number = (GREATEST(number + 1, now)), owner = '*', changed_at = now, holder = ?, expires_at = GREATEST(expires_at, now + ?), served = GREATEST(served, ?) FROM mine WHERE name = mine_name
+) mine WHERE name = mine_name
 RETURNING number, CASE WHEN ? = 1 AND NOT (wanted_until - (extract(epoch FROM clock_timestamp()) * 1000000)::bigint NOT BETWEEN 0 AND 8000000) AND CHAR_LENGTH(readers) - CHAR_LENGTH(REPLACE(readers, ';', '')) < ? THEN (
     SELECT pg_notify('holdfast_' || inbox, CONCAT(owner, ''))::text FROM (
       SELECT a.inbox, a.owner FROM public.holdfast_lock_waiter a
@@ -599,11 +571,10 @@ SELECT l.name, l.owner, l.number, (extract(epoch FROM clock_timestamp()) * 10000
 FROM public.holdfast_lock l LEFT JOIN public.holdfast_lock_waiter w ON w.name = l.name AND w.owner IN (?)
 WHERE l.name IN (?) LIMIT 512;
 
-WITH mine AS (
+UPDATE public.holdfast_lock SET readers = CONCAT(?::text, now + ?, GREATEST(number + 1, now), ?::text, ?::text, ';', CASE WHEN owner = '*' AND expires_at > now THEN readers ELSE '' END), number = (GREATEST(number + 1, now)), owner = '*', changed_at = now, holder = ?, expires_at = GREATEST(expires_at, now + ?), served = GREATEST(served, ?) FROM (
   SELECT name AS mine_name, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now FROM public.holdfast_lock l
   WHERE name = ? AND (expires_at <= (extract(epoch FROM clock_timestamp()) * 1000000)::bigint OR owner = '*' AND POSITION(CONCAT(?::text, ';') IN readers) = 0 AND SUBSTRING(readers FROM CHAR_LENGTH(readers) - 10 FOR 6) = SUBSTRING(?::text FROM 1 FOR 6) AND POSITION(? IN readers) = 0) AND served < ? AND NOT EXISTS (SELECT 1 FROM public.holdfast_lock_waiter a WHERE a.name = l.name AND a.place > l.served AND a.alive_until BETWEEN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AND (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + 8000000 AND a.place < ?) FOR UPDATE SKIP LOCKED
-)
-UPDATE public.holdfast_lock SET readers = CONCAT(?::text, now + ?, GREATEST(number + 1, now), ?::text, ?::text, ';', CASE WHEN owner = '*' AND expires_at > now THEN readers ELSE '' END), number = (GREATEST(number + 1, now)), owner = '*', changed_at = now, holder = ?, expires_at = GREATEST(expires_at, now + ?), served = GREATEST(served, ?) FROM mine WHERE name = mine_name
+) mine WHERE name = mine_name
 RETURNING number, CASE WHEN ? = 1 AND NOT (wanted_until - (extract(epoch FROM clock_timestamp()) * 1000000)::bigint NOT BETWEEN 0 AND 8000000) AND CHAR_LENGTH(readers) - CHAR_LENGTH(REPLACE(readers, ';', '')) < ? THEN (
     SELECT pg_notify('holdfast_' || inbox, CONCAT(owner, ''))::text FROM (
       SELECT a.inbox, a.owner FROM public.holdfast_lock_waiter a
@@ -653,19 +624,17 @@ WHERE name = (SELECT name FROM holdfast_lock WHERE name = ? FOR UPDATE SKIP LOCK
 
 -- Without autocommit: tryLock() of a new name
 
-WITH taken AS (WITH mine AS (
+WITH taken AS (UPDATE public.holdfast_lock SET number = (GREATEST(number + 1, now)), owner = ?, changed_at = now, expires_at = now + ?, holder = ? FROM (
   SELECT name AS mine_name, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now, CASE WHEN current_setting('idle_in_transaction_session_timeout')::interval
     NOT BETWEEN '1 ms' AND '10 s'
   THEN set_config('idle_in_transaction_session_timeout', '10 s', true) END FROM public.holdfast_lock l
   WHERE name = ? AND expires_at <= (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AND wanted_until - (extract(epoch FROM clock_timestamp()) * 1000000)::bigint NOT BETWEEN 0 AND 8000000 FOR UPDATE SKIP LOCKED
-)
-UPDATE public.holdfast_lock SET number = (GREATEST(number + 1, now)), owner = ?, changed_at = now, expires_at = now + ?, holder = ? FROM mine WHERE name = mine_name
+) mine WHERE name = mine_name
 RETURNING number
 )
-SELECT number FROM taken
-UNION ALL
-SELECT CASE WHEN expires_at > (extract(epoch FROM clock_timestamp()) * 1000000)::bigint THEN 1 ELSE 2 END FROM public.holdfast_lock
-WHERE name = ? AND NOT EXISTS (SELECT 1 FROM taken);
+SELECT COALESCE((SELECT number FROM taken), (
+  SELECT CASE WHEN expires_at > (extract(epoch FROM clock_timestamp()) * 1000000)::bigint THEN 1 ELSE 2 END FROM public.holdfast_lock WHERE name = ?
+), 0);
 
 INSERT INTO public.holdfast_lock (name, owner, number, changed_at, expires_at, wanted_until, served, guarded, holder)
 SELECT ?, ?, now, now, now + ?, 0, 0, 0, ?
