@@ -19,7 +19,7 @@ final class PostgresTexts extends Texts {
   String template(Template template) {
     return switch (template) {
       // Not now(), which stands still within a transaction.
-      case NOW -> "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
+      case NOW -> "(date_part('epoch', clock_timestamp()) * 1000000)::bigint";
       case LATE -> "0";
       // The collation that the script gives the column. In a table that was made differently, this
       // is still right, but slow.
