@@ -302,9 +302,7 @@ public abstract class FencingRules extends RuleTest {
     assertThat(lease.state()).isEqualTo(LeaseState.UNCERTAIN);
     assertThat(lease.isHeld()).isTrue();
     link.heal();
-    eventuallyAnswered(slack().multipliedBy(2), lease::verify);
-    // A request that the client sent by itself may fail only now; the client repeats it.
-    eventually("it is held for certain", slack(), () -> lease.state() == LeaseState.HELD);
+    awaitCertainty(lease);
     lease.close();
   }
 
@@ -354,8 +352,19 @@ public abstract class FencingRules extends RuleTest {
     link.heal();
     eventuallyAnswered(slack().multipliedBy(2), lease::ensureHeld);
     assertThat(lease.isHeld()).isTrue();
-    // A request that the client sent by itself may fail only now; the client repeats it.
-    eventually("it is held for certain", slack(), () -> lease.state() == LeaseState.HELD);
+    awaitCertainty(lease);
     lease.close();
+  }
+
+  /**
+   * Asks until the lease is held for certain: a renewal that was sent before may fail only now, and
+   * then takes one more answer.
+   */
+  private void awaitCertainty(Lease lease) {
+    Duration limit = slack().multipliedBy(2);
+    eventually("it is held for certain", limit, () -> {
+      eventuallyAnswered(limit, lease::verify);
+      return lease.state() == LeaseState.HELD;
+    });
   }
 }
