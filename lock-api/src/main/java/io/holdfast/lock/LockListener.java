@@ -70,6 +70,22 @@ public interface LockListener {
   interface LockEvent {
     /** The lock's name. There can be very many: do not use it as a metric tag. */
     String lockName();
+
+    /**
+     * The mode in which the call asks for the lock; later in a lease's life, that of the call that
+     * acquired it first.
+     */
+    Mode mode();
+  }
+
+  /** The mode in which a lock is asked for. Constants may be added. */
+  enum Mode {
+    /** For itself: a lock, or the write lock of a {@link DistributedReadWriteLock}. */
+    EXCLUSIVE,
+    /** Shared with others that read: the read lock of a {@link DistributedReadWriteLock}. */
+    READ,
+    /** One permit of a {@link DistributedSemaphore}. */
+    PERMIT
   }
 
   /** An event about a lease. */

@@ -124,6 +124,81 @@ class ListenerTest extends EngineTest {
     assertThat(threads).containsOnly(Thread.currentThread());
   }
 
+  /** Writes down the mode of each event of a caller's own steps. */
+  private static final class ModeRecorder implements LockListener {
+    private final List<String> events = new CopyOnWriteArrayList<>();
+
+    @Override
+    public void waiting(LockEvent event) {
+      events.add("waiting " + event.mode());
+    }
+
+    @Override
+    public void waitsForItself(LockEvent event) {
+      events.add("waits for itself " + event.mode());
+    }
+
+    @Override
+    public void acquired(Acquired event) {
+      events.add("acquired " + event.mode() + " " + event.source());
+    }
+
+    @Override
+    public void notAcquired(NotAcquired event) {
+      events.add("not acquired " + event.mode());
+    }
+
+    @Override
+    public void released(Released event) {
+      events.add("released " + event.mode());
+    }
+
+    @Override
+    public void lost(Lost event) {
+      events.add("lost " + event.mode());
+    }
+  }
+
+  @Test
+  void anEventTellsTheModeThatTheLockWasAskedForIn() throws Exception {
+    ModeRecorder modes = new ModeRecorder();
+    try (SemaphoreClient client = InMemoryLocks.builder().addListener(modes).build()) {
+      DistributedReadWriteLock lock = client.readWrite("x");
+      Lease write = lock.write().lock();
+      lock.read().lock().close();
+      write.close();
+      ReadLease read = lock.read().lock();
+      assertThatThrownBy(lock.write()::tryLock).isInstanceOf(IllegalStateException.class);
+      read.close();
+      PermitLease permit = client.semaphore("x", 1).lock();
+      assertThat(client.semaphore("x", 1).tryLock(Duration.ofMillis(1))).isEmpty();
+      permit.close();
+    }
+    assertThat(modes.events)
+        .containsExactly(
+            "acquired EXCLUSIVE STORE",
+            "acquired READ REENTRANT",
+            "released EXCLUSIVE",
+            "acquired READ STORE",
+            "not acquired EXCLUSIVE",
+            "released READ",
+            "acquired PERMIT STORE",
+            "waiting PERMIT",
+            "not acquired PERMIT",
+            "released PERMIT");
+  }
+
+  @Test
+  void theLossOfAReadTellsItsMode() throws Exception {
+    ModeRecorder modes = new ModeRecorder();
+    try (SemaphoreClient client = InMemoryLocks.builder().addListener(modes).build()) {
+      ReadLease read = client.readWrite("x").read().lock();
+      assertThat(client.readWrite("x").read().forceRelease(read.token())).isTrue();
+      assertThatThrownBy(read::verify).isInstanceOf(LockLostException.class);
+      Eventually.await("its loss is told", () -> modes.events.contains("lost READ"));
+    }
+  }
+
   @Test
   void everyWayToGoWithoutIsTold() throws Exception {
     Lease others = others("x").lock();

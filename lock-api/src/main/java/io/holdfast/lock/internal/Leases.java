@@ -28,7 +28,7 @@ final class Leases {
    */
   <T> Attempt.Outcome<T> acquire(Request request, Function<Handle, T> handOut)
       throws InterruptedException {
-    Events.Acquiring acquiring = parts.events().acquiring(request.key().name());
+    Events.Acquiring acquiring = parts.events().acquiring(request.key(), request.mode());
     Attempt.Outcome<T> outcome;
     try {
       outcome = new Attempt<>(parts, settlement, questions, request, handOut, acquiring).run();

@@ -15,11 +15,11 @@ import java.util.Map;
 import java.util.Objects;
 
 /**
- * The meters of one group of names. All are registered together, so that every series begins at
- * zero: the first increase of a series that begins later is seen by no query.
+ * The meters of one group of names in one mode. All are registered together, so that every series
+ * begins at zero: the first increase of a series that begins later is seen by no query.
  */
 final class GroupMeters {
-  private final String group;
+  private final Tags tags;
   private final Map<LockListener.Source, Timer> acquired = new EnumMap<>(LockListener.Source.class);
   private final Map<Outcome, Timer> notAcquired = new EnumMap<>(Outcome.class);
   private final Map<Outcome, Timer> holds = new EnumMap<>(Outcome.class);
@@ -30,8 +30,8 @@ final class GroupMeters {
   private final Counter leaked;
   private final Counter renewals;
 
-  GroupMeters(MeterRegistry registry, String group, Tags tags) {
-    this.group = group;
+  GroupMeters(MeterRegistry registry, String group, LockListener.Mode mode, Tags ofClient) {
+    tags = ofClient.and("group", group, "mode", tag(mode));
     for (LockListener.Source source : LockListener.Source.values()) {
       acquired.put(source, acquire(registry, tags, Outcome.ACQUIRED, tag(source)));
     }
@@ -87,8 +87,9 @@ final class GroupMeters {
     return constant.name().toLowerCase(Locale.ROOT);
   }
 
-  String group() {
-    return group;
+  /** Returns the tags that all of them have. */
+  Tags tags() {
+    return tags;
   }
 
   void acquired(LockListener.Source source, Duration waited) {

@@ -1,14 +1,17 @@
 package io.holdfast.lock.micrometer;
 
+import io.holdfast.lock.LockListener;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Tags;
+import java.util.HashSet;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The meters of each group of names. */
+/** The meters of each group of names, in each mode that they are asked for in. */
 final class Groups {
   private static final Logger log = LoggerFactory.getLogger(LockMetrics.class);
 
@@ -20,7 +23,11 @@ final class Groups {
   private final MeterRegistry registry;
   private final Tags tags;
   private final Function<? super String, String> groupOfName;
-  private final Map<String, GroupMeters> meters = new ConcurrentHashMap<>();
+  private final Map<Series, GroupMeters> meters = new ConcurrentHashMap<>();
+  private final Set<String> groups = new HashSet<>();
+
+  /** What is counted together. */
+  private record Series(String group, LockListener.Mode mode) {}
 
   Groups(
       MeterRegistry registry,
@@ -32,35 +39,30 @@ final class Groups {
     this.groupOfName = groupOfName;
   }
 
-  GroupMeters of(String lockName) {
-    String group = groupOfName.apply(lockName);
+  GroupMeters of(LockListener.LockEvent event) {
+    String group = groupOfName.apply(event.lockName());
     if (group == null || group.isBlank()) {
-      throw new IllegalArgumentException(
-          "The function for the tag group returned '" + group + "' for lock '" + lockName + "'");
+      throw new IllegalArgumentException("The function for the tag group returned '" + group
+          + "' for lock '" + event.lockName() + "'");
     }
-    GroupMeters known = meters.get(group);
-    return known == null ? add(group) : known;
+    GroupMeters known = meters.get(new Series(group, event.mode()));
+    return known == null ? add(group, event.mode()) : known;
   }
 
-  private synchronized GroupMeters add(String group) {
-    if (meters.size() < GROUPS_MAX || meters.containsKey(group)) {
-      return meters.computeIfAbsent(group, this::register);
-    }
-    GroupMeters other = meters.get(OTHER);
-    if (other == null) {
+  private synchronized GroupMeters add(String group, LockListener.Mode mode) {
+    boolean counted = groups.size() < GROUPS_MAX || groups.contains(group);
+    if (groups.add(counted ? group : OTHER) && !counted) {
       log.warn(
           "There are more than {} groups of lock names, '{}' is one more: this one and all that"
               + " follow are counted as '{}'. Is the group a name?",
           GROUPS_MAX,
           group,
           OTHER);
-      other = register(OTHER);
-      meters.put(OTHER, other);
     }
-    return other;
+    return meters.computeIfAbsent(new Series(counted ? group : OTHER, mode), this::register);
   }
 
-  private GroupMeters register(String group) {
-    return new GroupMeters(registry, group, tags.and("group", group));
+  private GroupMeters register(Series series) {
+    return new GroupMeters(registry, series.group(), series.mode(), tags);
   }
 }

@@ -2,9 +2,9 @@ package io.holdfast.lock.micrometer;
 
 import io.holdfast.lock.LockListener;
 
-/** The identity of a client's lease: its lock's name and its token. Nested handles share it. */
-record LeaseId(String lockName, long token) {
+/** The identity of a client's lease. Nested handles share it. */
+record LeaseId(String lockName, LockListener.Mode mode, long token) {
   static LeaseId of(LockListener.LeaseEvent event) {
-    return new LeaseId(event.lockName(), event.token());
+    return new LeaseId(event.lockName(), event.mode(), event.token());
   }
 }

@@ -15,7 +15,8 @@ import org.jspecify.annotations.Nullable;
  * Meters, and optionally observations, of the locks of one client. Pass it to
  * {@link LockClientBuilder#addListener} of that client.
  *
- * <p>All meters have the tags {@code client}, {@code store} and {@code group}:
+ * <p>All meters have the tags {@code client}, {@code store}, {@code group} and {@code mode}
+ * ({@code exclusive}, {@code read} or {@code permit}):
  *
  * <ul>
  *   <li>{@code holdfast.lock.acquire}: a timer of all calls that want a lock, from the call to its
@@ -40,7 +41,7 @@ import org.jspecify.annotations.Nullable;
  * <p>With an {@link Builder#observations observation registry}, each call that has to wait is an
  * observation {@code holdfast.lock.wait}, which starts when the wait begins, and each lease is an
  * observation {@code holdfast.lock.lease}. Their parent is the observation that is current on the
- * calling thread. They have the three tags and {@code outcome} as keys of low cardinality, and the
+ * calling thread. They have the four tags and {@code outcome} as keys of low cardinality, and the
  * name and the token, {@code lock.name} and {@code lock.token}, as keys of high cardinality: for
  * spans, not for meters.
  *
@@ -61,7 +62,7 @@ public final class LockMetrics implements LockListener {
 
   private LockMetrics(Builder builder) {
     groups = new Groups(builder.registry, builder.client, builder.store, builder.group);
-    spans = new Spans(builder.observations, builder.client, builder.store);
+    spans = new Spans(builder.observations);
   }
 
   /**
@@ -78,8 +79,8 @@ public final class LockMetrics implements LockListener {
 
   @Override
   public void waiting(LockEvent event) {
-    GroupMeters meters = groups.of(event.lockName());
-    Observation span = spans.startWait(meters.group(), event.lockName());
+    GroupMeters meters = groups.of(event);
+    Observation span = spans.startWait(meters.tags(), event.lockName());
     Wait unended = waits.put(Thread.currentThread(), new Wait(span, meters.startWaiting()));
     if (unended != null) { // The event of its end was dropped.
       unended.end(Outcome.FAILED, null);
@@ -89,10 +90,10 @@ public final class LockMetrics implements LockListener {
   @Override
   public void acquired(Acquired event) {
     endWait(Outcome.ACQUIRED, null);
-    GroupMeters meters = groups.of(event.lockName());
+    GroupMeters meters = groups.of(event);
     meters.acquired(event.source(), event.waited());
     if (event.source() != Source.REENTRANT) {
-      Observation span = spans.startLease(meters.group(), event.lockName(), event.token());
+      Observation span = spans.startLease(meters.tags(), event.lockName(), event.token());
       leases.begin(LeaseId.of(event), new OpenLease(meters, span));
     }
   }
@@ -102,7 +103,7 @@ public final class LockMetrics implements LockListener {
     Throwable failure = event.failure().orElse(null);
     Outcome outcome = Outcome.of(failure);
     endWait(outcome, failure);
-    groups.of(event.lockName()).notAcquired(outcome, event.waited());
+    groups.of(event).notAcquired(outcome, event.waited());
   }
 
   private void endWait(Outcome outcome, @Nullable Throwable failure) {
@@ -122,13 +123,13 @@ public final class LockMetrics implements LockListener {
 
   @Override
   public void lost(Lost event) {
-    groups.of(event.lockName()).lost(event.loss().reason());
+    groups.of(event).lost(event.loss().reason());
     leases.lost(LeaseId.of(event));
   }
 
   @Override
   public void uncertain(LeaseEvent event) {
-    groups.of(event.lockName()).uncertain();
+    groups.of(event).uncertain();
     leases.note(LeaseId.of(event), "uncertain");
   }
 
@@ -139,13 +140,13 @@ public final class LockMetrics implements LockListener {
 
   @Override
   public void leaked(LeaseEvent event) {
-    groups.of(event.lockName()).leaked();
+    groups.of(event).leaked();
     leases.note(LeaseId.of(event), "leaked");
   }
 
   @Override
   public void renewed(LeaseEvent event) {
-    groups.of(event.lockName()).renewed();
+    groups.of(event).renewed();
   }
 
   /** Builds {@link LockMetrics}. Not safe for concurrent use. */
@@ -186,7 +187,7 @@ public final class LockMetrics implements LockListener {
       return this;
     }
 
-    /** Builds the listener. Meters are registered with the first event of their group. */
+    /** Builds the listener. Meters are registered with the first event of their group and mode. */
     public LockMetrics build() {
       return new LockMetrics(this);
     }

@@ -3,6 +3,7 @@ package io.holdfast.lock.micrometer;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.holdfast.lock.DistributedReadWriteLock;
 import io.holdfast.lock.InMemoryLocks;
 import io.holdfast.lock.InMemoryServer;
 import io.holdfast.lock.Lease;
@@ -16,6 +17,7 @@ import io.holdfast.lock.LockStoreException;
 import io.holdfast.lock.Ownership;
 import io.holdfast.lock.PermitLease;
 import io.holdfast.lock.PermitsMismatchException;
+import io.holdfast.lock.ReadLease;
 import io.holdfast.lock.SemaphoreClient;
 import io.holdfast.lock.testsupport.Await;
 import io.holdfast.lock.testsupport.MovableTime;
@@ -169,6 +171,40 @@ class LockMetricsTest {
 
     assertThat(acquires("refused", "none")).isEqualTo(1);
     assertThat(acquires("failed", "none")).isZero();
+  }
+
+  private long acquired(String mode) {
+    return registry
+        .get("holdfast.lock.acquire")
+        .tags("group", "orders", "mode", mode, "outcome", "acquired", "source", "store")
+        .timer()
+        .count();
+  }
+
+  private int held(String mode) {
+    return registry
+        .get("holdfast.lock.held")
+        .tags("group", "orders", "mode", mode)
+        .longTaskTimer()
+        .activeTasks();
+  }
+
+  @Test
+  void readsWritesAndPermitsAreCountedApart() throws Exception {
+    SemaphoreClient client = client();
+    DistributedReadWriteLock lock = client.readWrite("orders/1");
+    lock.write().lock().close();
+    lock.write().lock().close();
+    try (ReadLease read = lock.read().lock();
+        PermitLease permit = client.semaphore("orders/1", 3).lock()) {
+      assertThat(read.isHeld()).isTrue();
+      assertThat(permit.isHeld()).isTrue();
+      assertThat(List.of(held("exclusive"), held("read"), held("permit"))).containsExactly(0, 1, 1);
+    }
+
+    assertThat(List.of(held("exclusive"), held("read"), held("permit"))).containsOnly(0);
+    assertThat(List.of(acquired("exclusive"), acquired("read"), acquired("permit")))
+        .containsExactly(2L, 1L, 1L);
   }
 
   @Test
@@ -372,9 +408,18 @@ class LockMetricsTest {
   }
 
   private record Beginning(String lockName, long token, Duration waited, LockListener.Source source)
-      implements LockListener.Acquired {}
+      implements LockListener.Acquired, Exclusive {}
 
-  private record Failing(String lockName, Throwable thrown) implements LockListener.NotAcquired {
+  /** An event about a lock that is asked for by itself. */
+  private interface Exclusive extends LockListener.LockEvent {
+    @Override
+    default LockListener.Mode mode() {
+      return LockListener.Mode.EXCLUSIVE;
+    }
+  }
+
+  private record Failing(String lockName, Throwable thrown)
+      implements LockListener.NotAcquired, Exclusive {
     @Override
     public Duration waited() {
       return Duration.ZERO;
@@ -387,7 +432,7 @@ class LockMetricsTest {
   }
 
   private record Loss(String name, long token, LeaseLoss.Reason reason)
-      implements LockListener.Lost, LeaseLoss {
+      implements LockListener.Lost, LeaseLoss, Exclusive {
     @Override
     public String lockName() {
       return name;

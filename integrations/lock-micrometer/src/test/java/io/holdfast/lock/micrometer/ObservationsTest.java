@@ -106,6 +106,7 @@ class ObservationsTest {
     assertThat(low(wait, "client")).isEqualTo("billing");
     assertThat(low(wait, "store")).isEqualTo("memory");
     assertThat(low(wait, "group")).isEqualTo("orders");
+    assertThat(low(wait, "mode")).isEqualTo("exclusive");
     assertThat(high(wait, "lock.name")).isEqualTo("orders/42");
     taken.close();
     waiter.get().close();

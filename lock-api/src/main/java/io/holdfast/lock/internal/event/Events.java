@@ -3,6 +3,8 @@ package io.holdfast.lock.internal.event;
 import io.holdfast.lock.LeaseLoss;
 import io.holdfast.lock.LockListener;
 import io.holdfast.lock.internal.log.SafeLogger;
+import io.holdfast.lock.spi.Claim;
+import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.TimeSource;
 import java.time.Duration;
 import java.util.List;
@@ -36,19 +38,28 @@ public final class Events {
   }
 
   /** Begins the events of one call to acquire a lock; the result's methods end them. */
-  public Acquiring acquiring(String lockName) {
-    return new Acquiring(lockName);
+  public Acquiring acquiring(LockKey key, Claim.Mode mode) {
+    return new Acquiring(key.name(), mode(mode));
+  }
+
+  private static LockListener.Mode mode(Claim.Mode mode) {
+    if (mode instanceof Claim.Permit) {
+      return LockListener.Mode.PERMIT;
+    }
+    return mode instanceof Claim.Shared ? LockListener.Mode.READ : LockListener.Mode.EXCLUSIVE;
   }
 
   /** The events of one call to acquire a lock. */
   public final class Acquiring {
     private final String lockName;
+    private final LockListener.Mode mode;
     private final long sinceNanos = time.nanos();
     private final JfrEvents.Acquire jfrEvent = new JfrEvents.Acquire();
     private boolean waits;
 
-    private Acquiring(String lockName) {
+    private Acquiring(String lockName, LockListener.Mode mode) {
       this.lockName = lockName;
+      this.mode = mode;
       jfrEvent.begin();
     }
 
@@ -61,14 +72,14 @@ public final class Events {
     public void waiting() {
       if (!waits && isHeard()) {
         waits = true;
-        tell(() -> new PlainEvent(lockName), LockListener::waiting);
+        tell(() -> new PlainEvent(lockName, mode), LockListener::waiting);
       }
     }
 
     /** The thread asks for a lock whose open lease it acquired itself. */
     public void waitsForItself() {
       if (isHeard()) {
-        tell(() -> new PlainEvent(lockName), LockListener::waitsForItself);
+        tell(() -> new PlainEvent(lockName, mode), LockListener::waitsForItself);
       }
     }
 
@@ -76,7 +87,9 @@ public final class Events {
     public void acquired(long token, LockListener.Source source) {
       commit(token, source.name());
       if (isHeard()) {
-        tell(() -> new AcquiredEvent(lockName, token, waited(), source), LockListener::acquired);
+        tell(
+            () -> new AcquiredEvent(lockName, mode, token, waited(), source),
+            LockListener::acquired);
       }
     }
 
@@ -85,7 +98,7 @@ public final class Events {
       commit(0, failure == null ? "TAKEN" : failure.getClass().getSimpleName());
       if (isHeard()) {
         tell(
-            () -> new NotAcquiredEvent(lockName, waited(), Optional.ofNullable(failure)),
+            () -> new NotAcquiredEvent(lockName, mode, waited(), Optional.ofNullable(failure)),
             LockListener::notAcquired);
       }
     }
@@ -126,6 +139,7 @@ public final class Events {
   private LockListener.Released releasedEvent(HeldLease lease, boolean confirmed) {
     return new ReleasedEvent(
         lease.lockName(),
+        mode(lease.claim().mode()),
         lease.token(),
         Duration.ofNanos(time.nanos() - lease.sinceNanos()),
         confirmed);
@@ -180,7 +194,9 @@ public final class Events {
     } catch (Throwable e) {
       dropped(e);
     }
-    tellInBackground(() -> new LostEvent(loss.name(), loss.token(), loss), LockListener::lost);
+    tellInBackground(
+        () -> new LostEvent(loss.name(), mode(lease.claim().mode()), loss.token(), loss),
+        LockListener::lost);
   }
 
   /**
@@ -207,7 +223,7 @@ public final class Events {
   }
 
   private static LockListener.LeaseEvent leaseEvent(HeldLease lease) {
-    return new PlainLeaseEvent(lease.lockName(), lease.token());
+    return new PlainLeaseEvent(lease.lockName(), mode(lease.claim().mode()), lease.token());
   }
 
   /** Tells all listeners, on this thread. */
@@ -237,20 +253,28 @@ public final class Events {
     log.warn("An event of a lock could not be told", cause, null);
   }
 
-  private record PlainEvent(String lockName) implements LockListener.LockEvent {}
+  private record PlainEvent(String lockName, LockListener.Mode mode)
+      implements LockListener.LockEvent {}
 
-  private record PlainLeaseEvent(String lockName, long token) implements LockListener.LeaseEvent {}
+  private record PlainLeaseEvent(String lockName, LockListener.Mode mode, long token)
+      implements LockListener.LeaseEvent {}
 
   private record AcquiredEvent(
-      String lockName, long token, Duration waited, LockListener.Source source)
+      String lockName,
+      LockListener.Mode mode,
+      long token,
+      Duration waited,
+      LockListener.Source source)
       implements LockListener.Acquired {}
 
-  private record NotAcquiredEvent(String lockName, Duration waited, Optional<Throwable> failure)
+  private record NotAcquiredEvent(
+      String lockName, LockListener.Mode mode, Duration waited, Optional<Throwable> failure)
       implements LockListener.NotAcquired {}
 
-  private record ReleasedEvent(String lockName, long token, Duration held, boolean confirmed)
+  private record ReleasedEvent(
+      String lockName, LockListener.Mode mode, long token, Duration held, boolean confirmed)
       implements LockListener.Released {}
 
-  private record LostEvent(String lockName, long token, LeaseLoss loss)
+  private record LostEvent(String lockName, LockListener.Mode mode, long token, LeaseLoss loss)
       implements LockListener.Lost {}
 }

@@ -1,9 +1,16 @@
 package io.holdfast.lock.internal.event;
 
+import io.holdfast.lock.spi.Claim;
+
 /** A lease, as the events about it need it. */
 public interface HeldLease {
+  /** The claim that the store granted. */
+  Claim claim();
+
   /** The lock's name. */
-  String lockName();
+  default String lockName() {
+    return claim().key().name();
+  }
 
   /** The lease's token. */
   long token();

@@ -125,8 +125,8 @@ public final class Hold extends Task implements HeldLease {
   }
 
   @Override
-  public String lockName() {
-    return grant.key().name();
+  public Claim claim() {
+    return grant.grant().claim();
   }
 
   @Override
