@@ -26,7 +26,7 @@ final class Groups {
   private final Map<Series, GroupMeters> meters = new ConcurrentHashMap<>();
   private final Set<String> groups = new HashSet<>();
 
-  /** What is counted together. */
+  /** The locks that are counted together. */
   private record Series(String group, LockListener.Mode mode) {}
 
   Groups(
