@@ -13,7 +13,8 @@ final class EngineClasses {
 
   /** Their names within the package; {@code EngineClassesTest} finds those that are missing. */
   static final List<String> NAMES = List.of("""
-      LeaseLoss$Reason LeaseState LockClientBuilder LockListener$Source LockOptions Ownership
+      LeaseLoss$Reason LeaseState LockClientBuilder LockListener$Mode LockListener$Source
+      LockOptions Ownership
       internal.Attempt internal.ClientClosing internal.Engine
       internal.GuardedLease$Phase internal.Settlement internal.Settlement$1
       internal.WaitMode internal.cleanup.Cleanup
