@@ -29,6 +29,11 @@ class RecentLossesTest {
     }
 
     @Override
+    public LockListener.Mode mode() {
+      return LockListener.Mode.EXCLUSIVE;
+    }
+
+    @Override
     public String name() {
       return "orders/42";
     }
