@@ -124,18 +124,13 @@ class ListenerTest extends EngineTest {
     assertThat(threads).containsOnly(Thread.currentThread());
   }
 
-  /** Writes down the mode of each event of a caller's own steps. */
+  /** Writes down the mode of each event. */
   private static final class ModeRecorder implements LockListener {
     private final List<String> events = new CopyOnWriteArrayList<>();
 
     @Override
     public void waiting(LockEvent event) {
       events.add("waiting " + event.mode());
-    }
-
-    @Override
-    public void waitsForItself(LockEvent event) {
-      events.add("waits for itself " + event.mode());
     }
 
     @Override
@@ -151,6 +146,11 @@ class ListenerTest extends EngineTest {
     @Override
     public void released(Released event) {
       events.add("released " + event.mode());
+    }
+
+    @Override
+    public void renewed(LeaseEvent event) {
+      events.add("renewed " + event.mode());
     }
 
     @Override
@@ -189,10 +189,13 @@ class ListenerTest extends EngineTest {
   }
 
   @Test
-  void theLossOfAReadTellsItsMode() throws Exception {
+  void anEventInTheBackgroundTellsTheModeOfItsLease() throws Exception {
     ModeRecorder modes = new ModeRecorder();
     try (SemaphoreClient client = InMemoryLocks.builder().addListener(modes).build()) {
-      ReadLease read = client.readWrite("x").read().lock();
+      LockOptions fixed = LockOptions.fixed(Duration.ofMinutes(1));
+      ReadLease read = client.readWrite("x", fixed).read().lock();
+      read.extend(Duration.ofMinutes(2));
+      Eventually.await("its extension is told", () -> modes.events.contains("renewed READ"));
       assertThat(client.readWrite("x").read().forceRelease(read.token())).isTrue();
       assertThatThrownBy(read::verify).isInstanceOf(LockLostException.class);
       Eventually.await("its loss is told", () -> modes.events.contains("lost READ"));

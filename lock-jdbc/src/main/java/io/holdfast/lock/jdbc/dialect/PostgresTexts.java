@@ -18,7 +18,8 @@ final class PostgresTexts extends Texts {
   @Override
   String template(Template template) {
     return switch (template) {
-      // Not now(), which stands still within a transaction.
+      // Not now(), which stands still within a transaction. And not extract(), whose numeric costs
+      // more than this double, which has the microseconds until the next century.
       case NOW -> "(date_part('epoch', clock_timestamp()) * 1000000)::bigint";
       case LATE -> "0";
       // The collation that the script gives the column. In a table that was made differently, this
