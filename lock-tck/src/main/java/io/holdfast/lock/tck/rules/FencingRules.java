@@ -83,11 +83,12 @@ public abstract class FencingRules extends RuleTest {
     for (int round = 0; round < 40 && handOffs.get() < 5; round++) {
       // All are queued before the first one releases; a slow machine may need a second round.
       CountDownLatch go = new CountDownLatch(1);
+      int served = tokens.size();
       Worker<?> head = startStep(() -> lock.run(lease -> {
         tokens.add(lease.token());
         go.await();
       }));
-      awaitWaiting(head);
+      eventually("the first is inside", LONG, () -> tokens.size() > served);
       List<Worker<?>> waiting = new ArrayList<>();
       for (int i = 0; i < 3; i++) {
         waiting.add(startStep(() -> lock.run(lease -> tokens.add(lease.token()))));

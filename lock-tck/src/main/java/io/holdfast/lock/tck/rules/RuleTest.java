@@ -259,8 +259,10 @@ public abstract class RuleTest extends Polling {
 
   private LockClient client(LockClientBuilder<?> builder, Consumer<LockClientBuilder<?>> settings) {
     LockClientBuilder<?> named = builder.clientName("tck-" + random());
-    LockClientBuilder<?> timed =
-        named.storeTimeout(timing().storeTimeout()).defaultOptions(renewed());
+    LockClientBuilder<?> timed = named
+        .storeTimeout(timing().storeTimeout())
+        .defaultOptions(renewed())
+        .addListener(Worker.LISTENER);
     settings.accept(timed);
     return closeLater(open(timed));
   }
@@ -433,17 +435,11 @@ public abstract class RuleTest extends Polling {
     return start(body).get(LONG);
   }
 
-  /** Waits until a thread has been waiting for a while, so that it has asked and is queued. */
+  /** Waits until a thread has its place in the line of a lock. */
   static void awaitWaiting(Worker<?> worker) {
     eventually("the thread waits", LONG, () -> {
-      for (int i = 0; i < 5; i++) {
-        if (!worker.isWaiting()) {
-          assertThat(worker.isDone()).as("the thread ended in place of waiting").isFalse();
-          return false;
-        }
-        pause();
-      }
-      return true;
+      assertThat(worker.isDone()).as("the thread ended in place of waiting").isFalse();
+      return worker.isWaiting();
     });
   }
 }

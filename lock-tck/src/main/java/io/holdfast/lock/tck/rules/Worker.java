@@ -1,5 +1,6 @@
 package io.holdfast.lock.tck.rules;
 
+import io.holdfast.lock.LockListener;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
@@ -8,18 +9,35 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import org.jspecify.annotations.Nullable;
 
 /** A thread that ends with a result or an exception. */
 final class Worker<T> {
+  /** Tells the worker that calls a client that it begins to wait for a lock. */
+  static final LockListener LISTENER = new LockListener() {
+    @Override
+    public void waiting(LockEvent event) {
+      Worker<?> worker = CURRENT.get();
+      if (worker != null) {
+        worker.isWaiting = true;
+      }
+    }
+  };
+
+  private static final ThreadLocal<@Nullable Worker<?>> CURRENT = new ThreadLocal<>();
+
   private final CompletableFuture<T> result = new CompletableFuture<>();
   private final Thread thread;
 
   /** Whether the test knows how the thread ended, or does not want to. */
   private volatile boolean isSettled;
 
+  private volatile boolean isWaiting;
+
   Worker(Callable<T> body) {
     thread = new Thread(
         () -> {
+          CURRENT.set(this);
           try {
             result.complete(body.call());
           } catch (Throwable e) {
@@ -38,9 +56,12 @@ final class Worker<T> {
     return result.isDone();
   }
 
+  /**
+   * Whether it waits, or has waited, for a lock: behind a thread of the same client, or in the
+   * store's line.
+   */
   boolean isWaiting() {
-    Thread.State state = thread.getState();
-    return state == Thread.State.WAITING || state == Thread.State.TIMED_WAITING;
+    return isWaiting;
   }
 
   void interrupt() {
