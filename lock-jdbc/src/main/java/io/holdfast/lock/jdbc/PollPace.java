@@ -54,8 +54,10 @@ final class PollPace {
   /**
    * Counts a poll, and returns the pause before the next one, in nanoseconds: at most until the
    * lock's time is over.
+   *
+   * @param tookNanos the time that the poll took; on a slow network, a part of the pause
    */
-  long nextPauseNanos(Standing standing, long now, boolean notified) {
+  long nextPauseNanos(Standing standing, long now, long tookNanos, boolean notified) {
     if (polls == 0) {
       firstPollAtNanos = now;
       aheadAtFirstPoll = standing.ahead();
@@ -63,7 +65,9 @@ final class PollPace {
     polls++;
     long endMicros = standing.row().firstEndMicros();
     long endNanos = endMicros > 0 ? TimeUnit.MICROSECONDS.toNanos(endMicros + 1) : POLL_NANOS_MAX;
-    return Math.min(endNanos, notified ? notifiedNanos() : unnotifiedNanos(standing, now));
+    long pauseNanos = notified ? notifiedNanos() : unnotifiedNanos(standing, now);
+    long leftNanos = pauseNanos - Math.max(0, tookNanos - POLL_NANOS_MIN);
+    return Math.min(endNanos, Math.max(POLL_NANOS_MIN, leftNanos));
   }
 
   private long notifiedNanos() {

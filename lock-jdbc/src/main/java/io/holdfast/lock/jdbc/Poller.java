@@ -422,7 +422,8 @@ final class Poller implements AutoCloseable {
         }
         Row row = standing.row();
         boolean isNotified = notified && !standing.mayMissNews(waiter.stored);
-        long pauseNanos = waiter.pace.nextPauseNanos(standing, now, isNotified);
+        long pauseNanos =
+            waiter.pace.nextPauseNanos(standing, now, now - polled.beforeNanos(), isNotified);
         waiter.pollAtNanos = now + pauseNanos;
         waiter.earlyNanos = pauseNanos / EARLY_DIVISOR;
         if (!row.isFree()) {

@@ -42,10 +42,11 @@ public final class Protocol {
   public static final long NO_PLACE = Long.MAX_VALUE;
 
   /**
-   * The time within which a waiter must accept a lock that was handed over to it: three answers
-   * that take a third of the default store timeout each.
+   * The time within which a waiter must accept a lock that was handed over to it, or renew it. If
+   * each answer takes a third of the default store timeout, it learns of it after at most two where
+   * it polls, and renews in two and a half.
    */
-  public static final long HANDED_OVER_MICROS = 5_000_000;
+  public static final long HANDED_OVER_MICROS = 8_000_000;
 
   /**
    * The time for which a waiter counts as alive after its client last reported it. A dead waiter

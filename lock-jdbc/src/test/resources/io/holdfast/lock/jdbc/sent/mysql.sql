@@ -92,11 +92,11 @@ UPDATE (
 ) next ON TRUE STRAIGHT_JOIN `holdfast`.holdfast_lock ON name = mine_name
 SET owner = IF(next_mode = 'r', '*', COALESCE(next_owner, '')),
   readers = IF(next_mode = 'r',
-    CONCAT(next_owner, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + 5000000, mine_number, next_holder, ';'), readers),
+    CONCAT(next_owner, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + 8000000, mine_number, next_holder, ';'), readers),
   holder = COALESCE(next_holder, holder), served = COALESCE(next_place, served),
   number = IF(next_place IS NULL, number, mine_number),
   changed_at = IF(? = 0, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), changed_at),
-  expires_at = IF(next_place IS NULL, IF(? = 0, 0, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + ?), TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + 5000000),
+  expires_at = IF(next_place IS NULL, IF(? = 0, 0, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + ?), TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + 8000000),
   wanted_until = IF(? = 0 AND next_place IS NULL, 0, wanted_until);
 
 -- Release after an acquire without an answer
@@ -118,11 +118,11 @@ UPDATE (
 ) next ON TRUE STRAIGHT_JOIN `holdfast`.holdfast_lock ON name = mine_name
 SET owner = IF(next_mode = 'r', '*', COALESCE(next_owner, '')),
   readers = IF(next_mode = 'r',
-    CONCAT(next_owner, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + 5000000, mine_number, next_holder, ';'), readers),
+    CONCAT(next_owner, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + 8000000, mine_number, next_holder, ';'), readers),
   holder = COALESCE(next_holder, holder), served = COALESCE(next_place, served),
   number = IF(next_place IS NULL, number, mine_number),
   changed_at = IF(? = 0, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), changed_at),
-  expires_at = IF(next_place IS NULL, IF(? = 0, 0, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + ?), TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + 5000000),
+  expires_at = IF(next_place IS NULL, IF(? = 0, 0, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + ?), TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + 8000000),
   wanted_until = IF(? = 0 AND next_place IS NULL, 0, wanted_until);
 
 -- lock() of a lock that is taken: joins the line
@@ -172,11 +172,11 @@ UPDATE (
 ) next ON TRUE STRAIGHT_JOIN `holdfast`.holdfast_lock ON name = mine_name
 SET owner = IF(next_mode = 'r', '*', COALESCE(next_owner, '')),
   readers = IF(next_mode = 'r',
-    CONCAT(next_owner, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + 5000000, mine_number, next_holder, ';'), readers),
+    CONCAT(next_owner, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + 8000000, mine_number, next_holder, ';'), readers),
   holder = COALESCE(next_holder, holder), served = COALESCE(next_place, served),
   number = IF(next_place IS NULL, number, mine_number),
   changed_at = IF(? = 0, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), changed_at),
-  expires_at = IF(next_place IS NULL, IF(? = 0, 0, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + ?), TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + 5000000),
+  expires_at = IF(next_place IS NULL, IF(? = 0, 0, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + ?), TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + 8000000),
   wanted_until = IF(? = 0 AND next_place IS NULL, 0, wanted_until);
 
 -- The same if the first waiter's row is locked
@@ -193,11 +193,11 @@ UPDATE (
 ) next ON TRUE STRAIGHT_JOIN `holdfast`.holdfast_lock ON name = mine_name
 SET owner = IF(next_mode = 'r', '*', COALESCE(next_owner, '')),
   readers = IF(next_mode = 'r',
-    CONCAT(next_owner, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + 5000000, mine_number, next_holder, ';'), readers),
+    CONCAT(next_owner, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + 8000000, mine_number, next_holder, ';'), readers),
   holder = COALESCE(next_holder, holder), served = COALESCE(next_place, served),
   number = IF(next_place IS NULL, number, mine_number),
   changed_at = IF(? = 0, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), changed_at),
-  expires_at = IF(next_place IS NULL, IF(? = 0, 0, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + ?), TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + 5000000),
+  expires_at = IF(next_place IS NULL, IF(? = 0, 0, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + ?), TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + 8000000),
   wanted_until = IF(? = 0 AND next_place IS NULL, 0, wanted_until);
 
 -- A waiter accepts the lock, or takes it
@@ -267,11 +267,11 @@ UPDATE (
 ) next ON TRUE STRAIGHT_JOIN `holdfast`.holdfast_lock ON name = mine_name
 SET owner = IF(next_mode = 'r', '*', COALESCE(next_owner, '')),
   readers = IF(next_mode = 'r',
-    CONCAT(next_owner, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + 5000000, mine_number, next_holder, ';'), readers),
+    CONCAT(next_owner, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + 8000000, mine_number, next_holder, ';'), readers),
   holder = COALESCE(next_holder, holder), served = COALESCE(next_place, served),
   number = IF(next_place IS NULL, number, mine_number),
   changed_at = IF(? = 0, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), changed_at),
-  expires_at = IF(next_place IS NULL, IF(? = 0, 0, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + ?), TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + 5000000),
+  expires_at = IF(next_place IS NULL, IF(? = 0, 0, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + ?), TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + 8000000),
   wanted_until = IF(? = 0 AND next_place IS NULL, 0, wanted_until);
 
 -- tryLock() to read what is taken

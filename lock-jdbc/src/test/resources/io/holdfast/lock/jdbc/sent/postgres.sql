@@ -98,12 +98,12 @@ WITH mine AS (
   UPDATE public.holdfast_lock l
   SET owner = CASE WHEN next_mode = 'r' THEN '*' ELSE COALESCE(next_owner, '') END,
     readers = CASE WHEN next_mode = 'r'
-      THEN CONCAT(next_owner, now + 5000000, GREATEST(number + 1, now), next_holder, ';')
+      THEN CONCAT(next_owner, now + 8000000, GREATEST(number + 1, now), next_holder, ';')
       ELSE readers END,
     holder = COALESCE(next_holder, holder), served = COALESCE(next_place, served),
     number = CASE WHEN next_place IS NULL THEN number ELSE GREATEST(number + 1, now) END,
     changed_at = CASE WHEN hold = 0 THEN now ELSE changed_at END,
-    expires_at = CASE WHEN next_place IS NOT NULL THEN now + 5000000
+    expires_at = CASE WHEN next_place IS NOT NULL THEN now + 8000000
       WHEN hold = 0 THEN 0 ELSE now + hold END,
     wanted_until =
       CASE WHEN hold = 0 AND next_place IS NULL THEN 0 ELSE wanted_until END
@@ -149,12 +149,12 @@ WITH mine AS (
   UPDATE public.holdfast_lock l
   SET owner = CASE WHEN next_mode = 'r' THEN '*' ELSE COALESCE(next_owner, '') END,
     readers = CASE WHEN next_mode = 'r'
-      THEN CONCAT(next_owner, now + 5000000, GREATEST(number + 1, now), next_holder, ';')
+      THEN CONCAT(next_owner, now + 8000000, GREATEST(number + 1, now), next_holder, ';')
       ELSE readers END,
     holder = COALESCE(next_holder, holder), served = COALESCE(next_place, served),
     number = CASE WHEN next_place IS NULL THEN number ELSE GREATEST(number + 1, now) END,
     changed_at = CASE WHEN hold = 0 THEN now ELSE changed_at END,
-    expires_at = CASE WHEN next_place IS NOT NULL THEN now + 5000000
+    expires_at = CASE WHEN next_place IS NOT NULL THEN now + 8000000
       WHEN hold = 0 THEN 0 ELSE now + hold END,
     wanted_until =
       CASE WHEN hold = 0 AND next_place IS NULL THEN 0 ELSE wanted_until END
@@ -235,12 +235,12 @@ WITH mine AS (
   UPDATE public.holdfast_lock l
   SET owner = CASE WHEN next_mode = 'r' THEN '*' ELSE COALESCE(next_owner, '') END,
     readers = CASE WHEN next_mode = 'r'
-      THEN CONCAT(next_owner, now + 5000000, GREATEST(number + 1, now), next_holder, ';')
+      THEN CONCAT(next_owner, now + 8000000, GREATEST(number + 1, now), next_holder, ';')
       ELSE readers END,
     holder = COALESCE(next_holder, holder), served = COALESCE(next_place, served),
     number = CASE WHEN next_place IS NULL THEN number ELSE GREATEST(number + 1, now) END,
     changed_at = CASE WHEN hold = 0 THEN now ELSE changed_at END,
-    expires_at = CASE WHEN next_place IS NOT NULL THEN now + 5000000
+    expires_at = CASE WHEN next_place IS NOT NULL THEN now + 8000000
       WHEN hold = 0 THEN 0 ELSE now + hold END,
     wanted_until =
       CASE WHEN hold = 0 AND next_place IS NULL THEN 0 ELSE wanted_until END
@@ -281,12 +281,12 @@ WITH mine AS (
   UPDATE public.holdfast_lock l
   SET owner = CASE WHEN next_mode = 'r' THEN '*' ELSE COALESCE(next_owner, '') END,
     readers = CASE WHEN next_mode = 'r'
-      THEN CONCAT(next_owner, now + 5000000, GREATEST(number + 1, now), next_holder, ';')
+      THEN CONCAT(next_owner, now + 8000000, GREATEST(number + 1, now), next_holder, ';')
       ELSE readers END,
     holder = COALESCE(next_holder, holder), served = COALESCE(next_place, served),
     number = CASE WHEN next_place IS NULL THEN number ELSE GREATEST(number + 1, now) END,
     changed_at = CASE WHEN hold = 0 THEN now ELSE changed_at END,
-    expires_at = CASE WHEN next_place IS NOT NULL THEN now + 5000000
+    expires_at = CASE WHEN next_place IS NOT NULL THEN now + 8000000
       WHEN hold = 0 THEN 0 ELSE now + hold END,
     wanted_until =
       CASE WHEN hold = 0 AND next_place IS NULL THEN 0 ELSE wanted_until END
@@ -391,12 +391,12 @@ WITH mine AS (
   UPDATE public.holdfast_lock l
   SET owner = CASE WHEN next_mode = 'r' THEN '*' ELSE COALESCE(next_owner, '') END,
     readers = CASE WHEN next_mode = 'r'
-      THEN CONCAT(next_owner, now + 5000000, GREATEST(number + 1, now), next_holder, ';')
+      THEN CONCAT(next_owner, now + 8000000, GREATEST(number + 1, now), next_holder, ';')
       ELSE readers END,
     holder = COALESCE(next_holder, holder), served = COALESCE(next_place, served),
     number = CASE WHEN next_place IS NULL THEN number ELSE GREATEST(number + 1, now) END,
     changed_at = CASE WHEN hold = 0 THEN now ELSE changed_at END,
-    expires_at = CASE WHEN next_place IS NOT NULL THEN now + 5000000
+    expires_at = CASE WHEN next_place IS NOT NULL THEN now + 8000000
       WHEN hold = 0 THEN 0 ELSE now + hold END,
     wanted_until =
       CASE WHEN hold = 0 AND next_place IS NULL THEN 0 ELSE wanted_until END
