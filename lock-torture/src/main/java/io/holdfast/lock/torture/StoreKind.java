@@ -82,9 +82,9 @@ enum StoreKind {
    */
   Duration recoveryMax() {
     return switch (this) {
-      // The TTL, 4 s for a waiter that died, 3 s for one that was handed the lock and died.
+      // The TTL, 4 s for a waiter that died, 8 s for one that was handed the lock and died.
       case POSTGRES, POSTGRES_2, MYSQL, MYSQL_2, MARIADB ->
-        TTL.plusSeconds(4 + 3).plus(SLACK);
+        TTL.plusSeconds(4 + 8).plus(SLACK);
       // The TTL, 4.5 s for a waiter that died, 3 s for one that was handed the lock and died.
       case REDIS, REDIS_SENTINEL, REDIS_CLUSTER, REDIS_QUORUM ->
         TTL.plusMillis(4_500 + 3_000).plus(SLACK);
