@@ -11,9 +11,8 @@ public final class Await {
   /** The longest that a test waits for something that must happen; it should take far less. */
   public static final Duration PATIENCE = Duration.ofSeconds(45);
 
-  private static final int QUICK_LOOKS = 20;
-  private static final long QUICK_PAUSE_NANOS = 1_000_000;
-  private static final long PAUSE_NANOS = 10_000_000;
+  private static final long PAUSE_NANOS_MIN = 1_000_000;
+  private static final long PAUSE_NANOS_MAX = 100_000_000;
 
   private Await() {}
 
@@ -28,12 +27,14 @@ public final class Await {
    * @throws AssertionError it was not so within this time, or the cause is a checked exception
    */
   public static void until(String what, Duration max, Callable<Boolean> condition) {
-    long untilNanos = System.nanoTime() + max.toNanos();
-    for (int looks = 0; !holds(what, condition); looks++) {
-      if (System.nanoTime() - untilNanos > 0) {
+    long startNanos = System.nanoTime();
+    while (!holds(what, condition)) {
+      long waitedNanos = System.nanoTime() - startNanos;
+      if (waitedNanos > max.toNanos()) {
         throw new AssertionError("Not within " + max + ": " + what);
       }
-      LockSupport.parkNanos(looks < QUICK_LOOKS ? QUICK_PAUSE_NANOS : PAUSE_NANOS);
+      // The longer it takes, the longer: a look may ask a server, and many tests look at once.
+      LockSupport.parkNanos(Math.min(Math.max(waitedNanos / 20, PAUSE_NANOS_MIN), PAUSE_NANOS_MAX));
     }
   }
 

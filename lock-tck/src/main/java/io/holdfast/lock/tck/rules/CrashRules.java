@@ -42,7 +42,7 @@ public abstract class CrashRules extends RuleTest {
   void aKilledHoldersLockIsFreeAfterItsCrashBoundAndNotBefore() {
     String name = freshName();
     LockClient other = client();
-    ChildProcess child = child();
+    ChildProcess child = timedChild();
     List<String> granted = takeIn(child, name);
     assertThat(granted.get(0)).isEqualTo("granted");
     long token = Long.parseLong(granted.get(1));
@@ -57,7 +57,7 @@ public abstract class CrashRules extends RuleTest {
     child.kill();
     long killed = System.nanoTime();
 
-    Lease next = takeWhenFree(other, name, renewed(), crashBound.plus(slack()));
+    Lease next = takeWhenFree(other, name, crashBound.plus(slack()));
     assertThat(since(asked))
         .as("time to the next grant, where the killed holder believed to have %s", remaining)
         .isGreaterThanOrEqualTo(remaining);
@@ -71,9 +71,9 @@ public abstract class CrashRules extends RuleTest {
   @Test
   void aKilledHoldersLockIsFreeForWhoAsksOnceAndLate() {
     String name = freshName();
-    ChildProcess child = child();
+    ChildProcess child = timedChild();
     Duration crashBound = Duration.ofMillis(Long.parseLong(takeIn(child, name).get(3)));
-    pause(ttl().dividedBy(2)); // for what the holder does only after a while
+    pause(ttl()); // for what the holder does only after a while
     child.kill();
     pause(crashBound.plus(slack()));
     take(client().get(name)).close();
@@ -87,7 +87,7 @@ public abstract class CrashRules extends RuleTest {
     LockClient holder = client();
     LockClient other = client();
     Lease lease = take(holder.get(name, lasting()));
-    ChildProcess child = child();
+    ChildProcess child = timedChild();
     child.send("lock", name, "renewed", ttl().toMillis(), 0, LONG_TTL.toMillis());
     pause(quiet()); // it asks, and waits
     child.kill();
@@ -95,7 +95,7 @@ public abstract class CrashRules extends RuleTest {
     lease.close();
     Duration bound = lease.crashBound().compareTo(ttl()) < 0 ? ttl() : lease.crashBound();
     Duration patience = bound.compareTo(LONG) < 0 ? bound : ttl();
-    takeWhenFree(other, name, renewed(), patience.plus(slack())).close();
+    takeWhenFree(other, name, patience.plus(slack())).close();
     assertThat(since(start)).isLessThan(patience.plus(slack()).plus(slack()));
   }
 
@@ -105,12 +105,12 @@ public abstract class CrashRules extends RuleTest {
   void aProcessThatWasFrozenPastItsDeadlineKnowsThatItLostTheLock() {
     String name = freshName();
     LockClient other = client();
-    ChildProcess child = child();
+    ChildProcess child = timedChild();
     List<String> granted = takeIn(child, name);
     assertThat(granted.get(0)).isEqualTo("granted");
     Duration crashBound = Duration.ofMillis(Long.parseLong(granted.get(3)));
     child.freeze();
-    Lease next = takeWhenFree(other, name, lasting(), crashBound.plus(slack()));
+    Lease next = takeWhenFree(other, name, crashBound.plus(slack()));
     child.thaw();
     List<String> held = child.ask(LONG, "held");
     assertThat(held.get(1))
@@ -135,12 +135,12 @@ public abstract class CrashRules extends RuleTest {
     GuardedWrites writes = fixture().guardedWrites();
     String log = newLog(writes);
     LockClient other = client();
-    ChildProcess child = child();
+    ChildProcess child = timedChild();
     List<String> granted = takeIn(child, name);
     assertThat(child.ask(LONG, "append", log, "before")).containsExactly("appended");
     Duration crashBound = Duration.ofMillis(Long.parseLong(granted.get(3)));
     child.freeze();
-    Lease next = takeWhenFree(other, name, lasting(), crashBound.plus(slack()));
+    Lease next = takeWhenFree(other, name, crashBound.plus(slack()));
     writes.append(log, next, "by-the-next");
     child.thaw();
     assertThat(child.ask(LONG, "append", log, "stale"))
@@ -158,15 +158,15 @@ public abstract class CrashRules extends RuleTest {
   @Test
   void aServerThatWasKilledStillKnowsTheHolder() throws Exception {
     String name = freshName();
-    LockClient holder = client();
-    LockClient other = client();
+    LockClient holder = timedClient();
+    LockClient other = timedClient();
     Lease lease = take(holder.get(name, lasting()));
     killAndStart();
     takeDespiteFailures(other, freshName(), LONG).close();
     assertTaken(other, name, "held since before the server was killed");
     eventuallyAnswered(LONG, lease::verify);
     lease.close();
-    Lease next = takeWhenFree(other, name, renewed(), slack());
+    Lease next = takeWhenFree(other, name, slack());
     assertThat(next.token()).isGreaterThan(lease.token());
     next.close();
   }
@@ -177,8 +177,8 @@ public abstract class CrashRules extends RuleTest {
   @Test
   void tokensRiseOverARestartOfTheServer() throws Exception {
     String name = freshName();
-    LockClient client = client();
-    LockClient other = client();
+    LockClient client = timedClient();
+    LockClient other = timedClient();
     Lease before = take(client.get(name));
     before.close();
     killAndStart();
@@ -190,7 +190,7 @@ public abstract class CrashRules extends RuleTest {
   private void killAndStart() throws Exception {
     closeLater(() -> {
       fixture().startServer();
-      takeDespiteFailures(client(), freshName(), LONG).close();
+      takeDespiteFailures(timedClient(), freshName(), LONG).close();
     });
     fixture().killServer();
     fixture().startServer();
@@ -202,8 +202,8 @@ public abstract class CrashRules extends RuleTest {
   @Test
   void aServerThatAnswersNobodyForLongerThanTheTtlCostsTheLeaseAndNothingElse() throws Exception {
     String name = freshName();
-    LockClient holder = client();
-    LockClient other = client();
+    LockClient holder = timedClient();
+    LockClient other = timedClient();
     Lease lease = take(holder.get(name));
     take(other.get(freshName())).close();
     closeLater(fixture()::resumeServer);
@@ -226,7 +226,7 @@ public abstract class CrashRules extends RuleTest {
   @Test
   void aShortPauseOfTheServerCostsNothing() throws Exception {
     Duration ttl = ttl().multipliedBy(4);
-    LockClient holder = client();
+    LockClient holder = timedClient();
     Lease lease = take(holder.get(freshName(), renewed().withTtl(ttl)));
     // Longer than until the first renewal, and well within the time left, which some stores make
     // shorter than the TTL.
@@ -246,7 +246,7 @@ public abstract class CrashRules extends RuleTest {
   @Test
   void aWallClockThatIsSetBackChangesNothing() {
     SkewedTime time = new SkewedTime();
-    LockClient client = client(builder -> builder.timeSource(time));
+    LockClient client = client(builder -> timed(builder).timeSource(time));
     LockClient other = client();
     Lease lease = take(client.get(freshName()));
     time.setWallAhead(Duration.ofHours(-1));
@@ -283,7 +283,7 @@ public abstract class CrashRules extends RuleTest {
   void aLeaseInDoubtStaysSoWhileNobodyCanVerifyIt() {
     SkewedTime time = new SkewedTime();
     Link link = link();
-    LockClient client = client(link, builder -> builder.timeSource(time));
+    LockClient client = client(link, builder -> timed(builder).timeSource(time));
     Duration ttl = ttl().multipliedBy(4);
     Lease lease = take(client.get(freshName(), renewed().withTtl(ttl)));
     link.refuse();

@@ -63,7 +63,7 @@ public abstract class ExclusionRules extends RuleTest {
     CyclicBarrier together = new CyclicBarrier(clients);
     List<LockClient> all = new ArrayList<>();
     for (int i = 0; i < clients; i++) {
-      all.add(patientClient());
+      all.add(client());
     }
     for (int round = 0; round < 15; round++) {
       String name = freshName();
@@ -207,7 +207,7 @@ public abstract class ExclusionRules extends RuleTest {
   @Test
   void forceReleaseFreesTheGrantThatWasMeantAndNoOther() {
     String name = freshName();
-    LockClient holder = client();
+    LockClient holder = timedClient();
     LockClient admin = client();
     take(holder.get(name)).close(); // an earlier grant
     assertThat(admin.get(name).forceRelease(1))
@@ -390,7 +390,7 @@ public abstract class ExclusionRules extends RuleTest {
   void aListShowsALockThatIsKeptByItsMinimumHoldAsReleased() {
     String name = freshName();
     LockClient other = client();
-    Lease lease = take(client().get(name, renewed().withMinHold(LONG)));
+    Lease lease = take(client().get(name, lasting().withMinHold(LONG)));
     assertThat(other.list(name, 10))
         .singleElement()
         .satisfies(lock -> assertThat(lock.isReleased()).isFalse());
@@ -410,7 +410,7 @@ public abstract class ExclusionRules extends RuleTest {
     String name = freshName();
     LockClient other = client();
     Instant asked = Instant.now();
-    Lease lease = take(client().get(name));
+    Lease lease = take(timedClient().get(name));
     Instant since = since(other, name);
     // The wall clock of the store, or of the holder, is close to this one.
     assertThat(since)

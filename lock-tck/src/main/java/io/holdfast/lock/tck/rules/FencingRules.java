@@ -40,7 +40,7 @@ public abstract class FencingRules extends RuleTest {
     String name = freshName();
     List<Long> tokens = new ArrayList<>();
     LockClient first = client();
-    LockClient second = client();
+    LockClient second = timedClient();
     for (int i = 0; i < 5; i++) {
       for (LockClient client : List.of(first, second)) {
         Lease lease = take(client.get(name));
@@ -54,7 +54,7 @@ public abstract class FencingRules extends RuleTest {
     Lease expiring = take(second.get(name, fixed()));
     tokens.add(expiring.token());
     LockClient third = client();
-    Lease last = takeWhenFree(third, name, renewed(), expiring.crashBound().plus(slack()));
+    Lease last = takeWhenFree(third, name, expiring.crashBound().plus(slack()));
     tokens.add(last.token());
     last.close();
     assertThat(tokens)
@@ -130,7 +130,7 @@ public abstract class FencingRules extends RuleTest {
     List<LeaseLoss> first = Collections.synchronizedList(new ArrayList<>());
     List<LeaseLoss> second = Collections.synchronizedList(new ArrayList<>());
     List<LeaseLoss> listener = Collections.synchronizedList(new ArrayList<>());
-    LockClient client = client(builder -> builder.addListener(new LockListener() {
+    LockClient client = client(builder -> timed(builder).addListener(new LockListener() {
       @Override
       public void lost(Lost event) {
         listener.add(event.loss());
@@ -159,7 +159,7 @@ public abstract class FencingRules extends RuleTest {
   @Test
   void aReleaseIsNoLoss() {
     AtomicInteger told = new AtomicInteger();
-    Lease lease = take(client().get(freshName(), fixed()));
+    Lease lease = take(timedClient().get(freshName(), fixed()));
     lease.onLost(loss -> told.incrementAndGet());
     lease.close();
     lease.onLost(loss -> told.incrementAndGet());
@@ -185,7 +185,7 @@ public abstract class FencingRules extends RuleTest {
   @Test
   void aSlowOrThrowingListenerDelaysNothing() {
     LockClient other = client();
-    LockClient client = client();
+    LockClient client = timedClient();
     CountDownLatch end = new CountDownLatch(1);
     closeLater(end::countDown);
     AtomicInteger told = new AtomicInteger();
@@ -222,7 +222,7 @@ public abstract class FencingRules extends RuleTest {
     List<String> events = Collections.synchronizedList(new ArrayList<>());
     LockClient client = client(
         link,
-        builder -> builder.addListener(new LockListener() {
+        builder -> timed(builder).addListener(new LockListener() {
           @Override
           public void uncertain(LeaseEvent event) {
             events.add("uncertain");
@@ -254,7 +254,7 @@ public abstract class FencingRules extends RuleTest {
   @Test
   void aLeaseThatCannotBeRenewedIsLostAtItsDeadline() {
     Link link = link();
-    Lease lease = take(client(link).get(freshName()));
+    Lease lease = take(client(link, this::timed).get(freshName()));
     link.blackhole();
     long start = System.nanoTime();
     eventually("the lease is no longer held", ttl().plus(slack()), () -> !lease.isHeld());
@@ -297,7 +297,7 @@ public abstract class FencingRules extends RuleTest {
   @Test
   void verifyWithoutAnAnswerIsNoAnswer() {
     Link link = link();
-    Lease lease = take(client(link).get(freshName(), lasting()));
+    Lease lease = take(client(link, this::timed).get(freshName(), lasting()));
     link.refuse();
     assertThatExceptionOfType(LockStoreException.class).isThrownBy(lease::verify);
     assertThat(lease.state()).isEqualTo(LeaseState.UNCERTAIN);
@@ -340,7 +340,7 @@ public abstract class FencingRules extends RuleTest {
   void ensureHeldWithoutAnAnswerAboutALeaseInDoubtIsNoAnswer() {
     SkewedTime time = new SkewedTime();
     Link link = link();
-    LockClient client = client(link, builder -> builder.timeSource(time));
+    LockClient client = client(link, builder -> timed(builder).timeSource(time));
     Lease lease = take(client.get(freshName(), lasting()));
     link.refuse();
     lease.ensureHeld(); // not in doubt: the store is not asked

@@ -71,8 +71,8 @@ public abstract class GuardRules extends RuleTest {
     LockClient other = client();
     String log = newLog(writes);
     String name = freshName();
-    Lease stale = take(client().get(name, fixed()));
-    Lease next = takeWhenFree(other, name, renewed(), stale.crashBound().plus(slack()));
+    Lease stale = take(timedClient().get(name, fixed()));
+    Lease next = takeWhenFree(other, name, stale.crashBound().plus(slack()));
     assertThatExceptionOfType(LockLostException.class)
         .as("a guarded write by a lease that expired")
         .isThrownBy(() -> writes.append(log, stale, "stale"));
@@ -90,7 +90,7 @@ public abstract class GuardRules extends RuleTest {
     LockClient other = client();
     String log = newLog(writes);
     String name = freshName();
-    Lease slow = take(client().get(name, fixed()));
+    Lease slow = take(timedClient().get(name, fixed()));
     Slot<Lease> successor = new Slot<>();
     Worker<Lease> waiting = start(() -> takeDespiteFailures(other, name, LONG));
     boolean accepted;
@@ -99,7 +99,7 @@ public abstract class GuardRules extends RuleTest {
         // Waits for longer than the TTL, as if frozen, until the next holder has written.
         long start = System.nanoTime();
         while (!waiting.isDone() && since(start).compareTo(ttl().plus(quiet())) < 0) {
-          pause();
+          pauseBetweenLooks(since(start));
         }
         if (waiting.isDone()) {
           Lease next = waiting.get(LONG);
@@ -157,7 +157,7 @@ public abstract class GuardRules extends RuleTest {
         .as("Unsafe: the guarded writes, none of them stale")
         .isEqualTo(accepted ? List.of("entry") : List.of());
     // Whichever closed first, nothing keeps the lock now.
-    takeWhenFree(other, name, renewed(), slack()).close();
+    takeWhenFree(other, name, slack()).close();
   }
 
   @Rule("L-8.12")

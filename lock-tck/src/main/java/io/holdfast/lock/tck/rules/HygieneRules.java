@@ -93,7 +93,7 @@ public abstract class HygieneRules extends RuleTest {
   @Test
   void closingAClientIsBoundedWhenTheStoreIsDead() {
     Link link = link();
-    LockClient client = client(link);
+    LockClient client = client(link, this::timed);
     LockClient other = client();
     Lease lease = take(client.get(freshName()));
     link.blackhole();
@@ -103,7 +103,7 @@ public abstract class HygieneRules extends RuleTest {
         .as("time in LockClient.close() with a dead store")
         .isLessThan(timing().storeTimeout().multipliedBy(3).plus(slack()));
     assertThat(lease.isHeld()).isFalse();
-    Lease next = takeWhenFree(other, lease.name(), renewed(), lease.crashBound().plus(slack()));
+    Lease next = takeWhenFree(other, lease.name(), lease.crashBound().plus(slack()));
     assertThatExceptionOfType(LockLostException.class).isThrownBy(lease::close);
     next.close();
   }
@@ -137,13 +137,13 @@ public abstract class HygieneRules extends RuleTest {
   @Alone
   @Test
   void nothingIsLeftOfNamesThatAreNotInUse() throws Exception {
-    LockClient warm = client();
+    LockClient warm = timedClient();
     take(warm.get(freshName())).close();
     warm.close();
     Map<String, Long> before = fixture().leftovers();
     // What has no answer in time when a client is closed may be left for whoever meets it.
-    LockClient client = patientClient();
-    LockClient other = patientClient();
+    LockClient client = client();
+    LockClient other = client();
     long threadsBefore = threads();
     for (int i = 0; i < NAMES; i++) {
       String name = freshName();
@@ -216,7 +216,7 @@ public abstract class HygieneRules extends RuleTest {
   void aForgottenLeaseEnds() {
     AtomicInteger leaks = new AtomicInteger();
     String name = freshName();
-    LockClient client = client(builder -> builder.addListener(new LockListener() {
+    LockClient client = client(builder -> timed(builder).addListener(new LockListener() {
       @Override
       public void leaked(LeaseEvent event) {
         if (event.lockName().equals(name)) {
@@ -231,7 +231,7 @@ public abstract class HygieneRules extends RuleTest {
       System.gc();
       return leaks.get() == 1;
     });
-    takeWhenFree(other, name, renewed(), ttl().plus(slack())).close();
+    takeWhenFree(other, name, ttl().plus(slack())).close();
   }
 
   @Rule("L-10.9")
@@ -375,7 +375,7 @@ public abstract class HygieneRules extends RuleTest {
     List<Long> extended = Collections.synchronizedList(new ArrayList<>());
     String fixedName = freshName();
     String renewedName = freshName();
-    LockClient client = client(builder -> builder.addListener(new LockListener() {
+    LockClient client = client(builder -> timed(builder).addListener(new LockListener() {
       @Override
       public void renewed(LeaseEvent event) {
         if (event.lockName().equals(renewedName)) {
@@ -404,9 +404,8 @@ public abstract class HygieneRules extends RuleTest {
   void waitingThreadsHaveAFewConnectionsAndAskRarelyHoweverManyTheyAre() {
     int threads = 150;
     Link link = link();
-    LockClient client =
-        client(link, builder -> builder.storeTimeout(LONG.dividedBy(2)).defaultOptions(lasting()));
-    LockClient holder = patientClient();
+    LockClient client = client(link);
+    LockClient holder = client();
     List<Lease> held = new ArrayList<>();
     List<Worker<Boolean>> waiting = new ArrayList<>();
     for (int i = 0; i < threads; i++) {

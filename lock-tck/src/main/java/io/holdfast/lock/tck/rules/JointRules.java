@@ -79,7 +79,7 @@ public abstract class JointRules extends RuleTest {
     List<String> names = twoNames();
     List<Worker<Integer>> workers = new ArrayList<>();
     for (List<String> order : List.of(names, reversed(names))) {
-      LockClient client = patientClient();
+      LockClient client = client();
       workers.add(start(() -> {
         for (int round = 0; round < ROUNDS; round++) {
           client.all(order).tryLock(LONG).orElseThrow().close();
@@ -220,7 +220,7 @@ public abstract class JointRules extends RuleTest {
   @Rule("L-12.7")
   @Test
   void theTimeLeftIsTheLeast() {
-    LockClient client = client();
+    LockClient client = timedClient();
     LockClient other = client();
     List<String> names = twoNames();
     Lease second = take(other.get(names.get(1), lasting()));

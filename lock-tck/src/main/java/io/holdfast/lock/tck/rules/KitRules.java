@@ -60,7 +60,7 @@ public abstract class KitRules extends RuleTest {
             .contains(Capability.SERVER_RESTART);
       case CHILD_PROCESSES -> {
         Lease lease = take(client().get(freshName(), lasting()));
-        ChildProcess child = child();
+        ChildProcess child = timedChild();
         assertThat(child.ask(LONG, "lock", lease.name(), "renewed", ttl().toMillis(), 0, 0))
             .as("what a child gets of a lock that this process holds")
             .containsExactly("busy");
@@ -94,7 +94,7 @@ public abstract class KitRules extends RuleTest {
   }
 
   private void deliverOutage(Step begin, Step end) throws Exception {
-    LockClient client = client();
+    LockClient client = timedClient();
     take(client.get(freshName())).close();
     begin.run();
     try {
@@ -107,7 +107,7 @@ public abstract class KitRules extends RuleTest {
 
   private void deliverFaults() {
     Link link = link();
-    LockClient client = client(link);
+    LockClient client = client(link, this::timed);
     long before = link.requests();
     take(client.get(freshName())).close();
     assertThat(link.requests() - before).as("requests over the link").isGreaterThanOrEqualTo(2);

@@ -36,7 +36,7 @@ public abstract class LateAnswerRules extends RuleTest {
   @Test
   void anUnreachableStoreIsNeitherBusyNorAGrant() {
     Link link = link();
-    LockClient client = client(link);
+    LockClient client = client(link, this::timed);
     take(client.get(freshName())).close();
     Duration bound = timing().storeTimeout().plus(slack());
 
@@ -71,7 +71,7 @@ public abstract class LateAnswerRules extends RuleTest {
   @Test
   void aWaiterLearnsThatTheStoreIsGone() {
     Link link = link();
-    LockClient client = client(link);
+    LockClient client = client(link, this::timed);
     DistributedLock lock = client().get(freshName());
     Lease lease = take(lock.with(lasting()));
     Duration wait = timing().storeTimeout().multipliedBy(2);
@@ -100,7 +100,7 @@ public abstract class LateAnswerRules extends RuleTest {
 
   private void loseTheAnswerOf(int nth, LockClient other) throws InterruptedException {
     Link link = link();
-    LockClient client = client(link);
+    LockClient client = client(link, this::timed);
     take(client.get(freshName())).close();
     String name = freshName();
     link.dropReply(nth);
@@ -118,7 +118,7 @@ public abstract class LateAnswerRules extends RuleTest {
       held.close();
       take(other.get(name)).close();
     } else {
-      takeWhenFree(other, name, renewed(), ttl().plus(slack())).close();
+      takeWhenFree(other, name, ttl().plus(slack())).close();
     }
   }
 
@@ -128,14 +128,14 @@ public abstract class LateAnswerRules extends RuleTest {
   void anAcquireThatArrivesLateNeverBlocksTheNameForLongerThanATtl() {
     LockClient other = client();
     Link link = link();
-    LockClient client = client(link);
+    LockClient client = client(link, this::timed);
     take(client.get(freshName())).close();
     String name = freshName();
     link.hold(Link.Direction.REQUESTS);
     assertThatExceptionOfType(LockStoreException.class)
         .isThrownBy(() -> client.get(name).tryLock().isPresent());
     link.heal(); // The request arrives now, when nobody wants the lock any more.
-    Lease lease = takeWhenFree(other, name, renewed(), ttl().plus(slack()));
+    Lease lease = takeWhenFree(other, name, ttl().plus(slack()));
     never("the late request takes the lock", quiet(), () -> !lease.isHeld());
     lease.verify();
     lease.close();
@@ -150,7 +150,7 @@ public abstract class LateAnswerRules extends RuleTest {
   @Test
   void whoStandsBehindAFailingThreadFailsToo() {
     Link link = link();
-    LockClient client = client(link);
+    LockClient client = client(link, this::timed);
     String name = freshName();
     Lease lease = take(client().get(name, lasting()));
     Duration wait = timing().storeTimeout().multipliedBy(2);
@@ -174,8 +174,7 @@ public abstract class LateAnswerRules extends RuleTest {
   @Test
   void whileAnotherLocalThreadGetsTheLockItIsBusy() {
     Link link = link();
-    LockClient client =
-        client(link, builder -> builder.storeTimeout(LONG.dividedBy(2)).defaultOptions(lasting()));
+    LockClient client = client(link);
     take(client.get(freshName())).close();
     DistributedLock lock = client.get(freshName());
     link.hold(Link.Direction.REPLIES);
@@ -184,7 +183,7 @@ public abstract class LateAnswerRules extends RuleTest {
     Worker<Boolean> one = start(() -> lock.tryLock().isPresent());
     eventually("the request is on its way", LONG, () -> link.requests() > before);
     Worker<Boolean> other = start(() -> lock.tryLock().isPresent());
-    pause();
+    pause(Duration.ofMillis(10));
     link.heal();
     assertThat(List.of(one.get(LONG), other.get(LONG)))
         .as("which tryLock() got the lock")
@@ -197,7 +196,7 @@ public abstract class LateAnswerRules extends RuleTest {
   @Test
   void whoAsksWhileAQuestionIsOnItsWayThatFailsIsNotToldBusy() {
     Link link = link();
-    LockClient client = client(link);
+    LockClient client = client(link, this::timed);
     take(client.get(freshName())).close();
     DistributedLock lock = client.get(freshName());
     Duration timeout = timing().storeTimeout();
@@ -222,7 +221,7 @@ public abstract class LateAnswerRules extends RuleTest {
   void whoWaitsWhileAReleaseHangsAndFailsIsNotToldBusy() {
     Link link = link();
     // Otherwise the lease could be handed on, and there would be no release.
-    LockClient client = client(link, builder -> builder.localHandOff(false));
+    LockClient client = client(link, builder -> timed(builder).localHandOff(false));
     DistributedLock lock = client.get(freshName(), lasting());
     Lease lease = take(lock);
     Duration timeout = timing().storeTimeout();
@@ -237,7 +236,7 @@ public abstract class LateAnswerRules extends RuleTest {
         .isEqualTo("store failed");
     assertThat(closing.get(bound)).isTrue();
     link.heal();
-    takeWhenFree(client(), lock.name(), renewed(), slack().multipliedBy(2)).close();
+    takeWhenFree(client(), lock.name(), slack().multipliedBy(2)).close();
   }
 
   /** Returns the outcome of a call as text. */
@@ -337,7 +336,7 @@ public abstract class LateAnswerRules extends RuleTest {
     RecordingStore[] recorder = new RecordingStore[1];
     LockClient client = tapped(
         store -> recorder[0] = new RecordingStore(store),
-        builder -> builder.defaultOptions(lasting()));
+        builder -> timed(builder).defaultOptions(lasting()));
     String name = freshName();
     recorder[0].failWithdrawals(true);
     recorder[0].beforeTheNextAnswer(() -> {
@@ -360,8 +359,7 @@ public abstract class LateAnswerRules extends RuleTest {
     private final SkewedTime time = new SkewedTime();
     private final RecordingStore[] recorder = new RecordingStore[1];
     private final LockClient client = tapped(
-        store -> recorder[0] = new RecordingStore(store),
-        builder -> builder.timeSource(time).defaultOptions(lasting()));
+        store -> recorder[0] = new RecordingStore(store), builder -> builder.timeSource(time));
     private final LockClient other = client();
     private Duration slept = Duration.ZERO;
 

@@ -181,7 +181,7 @@ public abstract class NamingRules extends RuleTest {
         .isThrownBy(
             () -> LockOptions.fixed(second).withMinHold(second.plusMillis(1)).ttl());
 
-    LockClient client = client();
+    LockClient client = timedClient();
     Duration storeTimeout = timing().storeTimeout();
     LockOptions shortRenewed = LockOptions.renewed(storeTimeout.multipliedBy(3).minusMillis(1));
     LockOptions shortFixed = LockOptions.fixed(storeTimeout);
@@ -197,9 +197,10 @@ public abstract class NamingRules extends RuleTest {
   @Rule("L-1.4")
   @Test
   void aLockThatIsGotWithoutOptionsHasTheDefaultOnesOfItsClient() {
-    LockClient client = client(builder -> builder.defaultOptions(lasting()));
-    assertThat(client.defaultOptions()).isEqualTo(lasting());
-    assertThat(client.get(freshName()).options()).isEqualTo(lasting());
+    LockOptions options = LockOptions.fixed(LONG_TTL);
+    LockClient client = client(builder -> builder.defaultOptions(options));
+    assertThat(client.defaultOptions()).isEqualTo(options);
+    assertThat(client.get(freshName()).options()).isEqualTo(options);
   }
 
   @Rule("L-1.5")

@@ -2,6 +2,8 @@ package io.holdfast.lock.tck.rules;
 
 import io.holdfast.lock.LockStoreException;
 import java.time.Duration;
+import java.util.Collections;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -9,7 +11,8 @@ import java.util.concurrent.TimeUnit;
  * {@link #never} for what must not (for a short time).
  */
 abstract class Polling {
-  private static final Duration POLL = Duration.ofMillis(10);
+  private static final Duration PAUSE_MIN = Duration.ofMillis(2);
+  private static final Duration PAUSE_MAX = Duration.ofMillis(100);
 
   /** For subclasses. */
   Polling() {}
@@ -31,7 +34,7 @@ abstract class Polling {
       if (since(start).compareTo(within) > 0) {
         throw new AssertionError("Did not happen within " + within + ": " + what);
       }
-      pause();
+      pauseBetweenLooks(since(start));
     }
   }
 
@@ -54,7 +57,7 @@ abstract class Polling {
       if (holds(condition)) {
         throw new AssertionError("Must not happen, but did after " + since(start) + ": " + what);
       }
-      pause();
+      pauseBetweenLooks(since(start));
     } while (since(start).compareTo(during) < 0);
   }
 
@@ -68,9 +71,15 @@ abstract class Polling {
     }
   }
 
-  /** Pauses between two polls. */
-  static void pause() {
-    pause(POLL);
+  /**
+   * Pauses between two looks for a twentieth of this time, 2 to 100 ms: many rules look at once,
+   * and most of them ask the store.
+   *
+   * @param distance the time since what is looked for could first happen, or until it can
+   */
+  static void pauseBetweenLooks(Duration distance) {
+    Duration part = distance.abs().dividedBy(20);
+    pause(Collections.min(List.of(Collections.max(List.of(part, PAUSE_MIN)), PAUSE_MAX)));
   }
 
   /** Pauses for exactly this time, as a step of a scenario. */

@@ -103,7 +103,7 @@ public abstract class ReadWriteRules extends RuleTest {
   @Test
   void nobodyIsInsideBesideAWriter() {
     String name = freshName();
-    List<DistributedReadWriteLock> locks = Stream.of(patientClient(), patientClient())
+    List<DistributedReadWriteLock> locks = Stream.of(client(), client())
         .map(client -> ((ReadWriteClient) client).readWrite(name))
         .toList();
     AtomicInteger readers = new AtomicInteger();

@@ -46,7 +46,7 @@ public abstract class ReaderRules extends RuleTest {
     String name = freshName();
     ReadLease read = take(lock(name).read());
     DistributedReadWriteLock other = lock(name);
-    ChildProcess child = child();
+    ChildProcess child = timedChild();
     child.send("lock", name, "renewed", ttl().toMillis(), 0, LONG_TTL.toMillis());
     eventually("the child waits", LONG, () -> {
       Optional<ReadLease> beside = other.read().tryLock();
@@ -71,7 +71,7 @@ public abstract class ReaderRules extends RuleTest {
   @Test
   void aReaderWhoCrashedIsGoneAfterItsTimeAndNotBefore() throws StoreException {
     String name = freshName();
-    LockClient client = client();
+    LockClient client = timedClient();
     DistributedReadWriteLock kept = ((ReadWriteClient) client).readWrite(name, renewed());
     ReadLease living = take(kept.read());
     long start = System.nanoTime();
@@ -93,11 +93,11 @@ public abstract class ReaderRules extends RuleTest {
   @Test
   void aKilledReaderIsGoneAfterItsCrashBoundAndNotBeforeAndNobodyElse() {
     String name = freshName();
-    ChildProcess child = child();
+    ChildProcess child = timedChild();
     List<String> granted = child.ask(LONG, "read", name, ttl().toMillis(), LONG.toMillis());
     assertThat(granted.get(0)).isEqualTo("granted");
     Duration crashBound = Duration.ofMillis(Long.parseLong(granted.get(3)));
-    DistributedReadWriteLock lock = ((ReadWriteClient) client()).readWrite(name, renewed());
+    DistributedReadWriteLock lock = ((ReadWriteClient) timedClient()).readWrite(name, renewed());
     ReadLease living = take(lock.read());
     assertThat(lock.read().holders()).as("readers, the child included").hasSize(2);
     long asked = System.nanoTime();

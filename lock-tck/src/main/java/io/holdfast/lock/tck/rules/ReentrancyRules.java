@@ -96,7 +96,7 @@ public abstract class ReentrancyRules extends RuleTest {
     assertThatIllegalStateException().isThrownBy(() -> leaseOwned.tryLock().isPresent());
     assertThatIllegalStateException().isThrownBy(() -> leaseOwned.lock().close());
     assertThat(outer.isHeld()).isTrue();
-    Lease same = take(lock.with(LockOptions.renewed(ttl())));
+    Lease same = take(lock.with(lasting()));
     same.close();
     outer.close();
     take(fixed).close();
@@ -227,7 +227,7 @@ public abstract class ReentrancyRules extends RuleTest {
   @Test
   void asLockTellsOfTheLossAtUnlock() {
     LockClient other = client();
-    DistributedLock lock = client().get(freshName());
+    DistributedLock lock = timedClient().get(freshName());
     Lock java = lock.asLock();
     java.lock();
     long token = other.get(lock.name()).inspect().orElseThrow().token();

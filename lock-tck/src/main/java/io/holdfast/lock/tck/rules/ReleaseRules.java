@@ -69,8 +69,8 @@ public abstract class ReleaseRules extends RuleTest {
   void closingALostLeaseTellsAndLeavesTheNextHolderAlone() {
     String name = freshName();
     LockClient other = client();
-    Lease lease = take(client().get(name, fixed()));
-    Lease next = takeWhenFree(other, name, lasting(), lease.crashBound().plus(slack()));
+    Lease lease = take(timedClient().get(name, fixed()));
+    Lease next = takeWhenFree(other, name, lease.crashBound().plus(slack()));
     assertThatExceptionOfType(LockLostException.class)
         .as("close() of a lease that was lost")
         .isThrownBy(lease::close)
@@ -109,7 +109,7 @@ public abstract class ReleaseRules extends RuleTest {
     List<Boolean> confirmed = Collections.synchronizedList(new ArrayList<>());
     LockClient client = client(
         link,
-        builder -> builder.addListener(new LockListener() {
+        builder -> timed(builder).addListener(new LockListener() {
           @Override
           public void released(Released event) {
             if (event.lockName().equals(name)) {
@@ -127,7 +127,7 @@ public abstract class ReleaseRules extends RuleTest {
     assertThat(confirmed).as("confirmed() of the release").containsExactly(false);
     assertTaken(other, name, "the store was not told");
     link.heal();
-    takeWhenFree(other, name, renewed(), slack().multipliedBy(3)).close();
+    takeWhenFree(other, name, slack().multipliedBy(3)).close();
   }
 
   @Rule("L-7.4")
@@ -137,7 +137,7 @@ public abstract class ReleaseRules extends RuleTest {
     String name = freshName();
     Link link = link();
     LockClient other = client();
-    LockClient client = client(link);
+    LockClient client = client(link, this::timed);
     take(client.get(freshName())).close();
     Lease lease = take(client.get(name, lasting()));
     Worker<Lease> waiting = start(() -> other.get(name, lasting()).lock());
@@ -158,7 +158,7 @@ public abstract class ReleaseRules extends RuleTest {
     LockClient holder = client();
     LockClient other = client();
     long beforeAcquire = System.nanoTime();
-    Lease lease = take(holder.get(name, renewed().withMinHold(ttl())));
+    Lease lease = take(holder.get(name, lasting().withMinHold(ttl())));
     lease.close();
     LockHolder mark = other.get(name).inspect().orElseThrow();
     assertThat(mark.isReleased()).as("only minHold keeps it").isTrue();
@@ -176,7 +176,7 @@ public abstract class ReleaseRules extends RuleTest {
   @Test
   void minHoldCostsNothingOnceItIsOver() {
     String name = freshName();
-    Lease lease = take(client().get(name, renewed().withMinHold(quiet())));
+    Lease lease = take(client().get(name, lasting().withMinHold(quiet())));
     pause(quiet());
     lease.close();
     take(client().get(name)).close();
@@ -187,7 +187,7 @@ public abstract class ReleaseRules extends RuleTest {
   void forceReleaseFreesANameThatOnlyMinHoldKeeps() {
     String name = freshName();
     LockClient other = client();
-    Lease lease = take(client().get(name, renewed().withMinHold(LONG_TTL)));
+    Lease lease = take(client().get(name, lasting().withMinHold(LONG_TTL)));
     lease.close();
     LockHolder mark = other.get(name).inspect().orElseThrow();
     assertThat(other.get(name).forceRelease(mark.token())).isTrue();
@@ -201,7 +201,7 @@ public abstract class ReleaseRules extends RuleTest {
     String name = freshName();
     LockClient other = client();
     Duration minHold = ttl().multipliedBy(2);
-    ChildProcess child = child();
+    ChildProcess child = timedChild();
     long beforeAcquire = System.nanoTime();
     List<String> granted =
         child.ask(LONG, "lock", name, "renewed", ttl().toMillis(), minHold.toMillis(), 0);
@@ -209,7 +209,7 @@ public abstract class ReleaseRules extends RuleTest {
     assertThat(child.ask(LONG, "close")).containsExactly("closed");
     assertThat(child.ask(LONG, "exit")).containsExactly("bye");
     child.awaitEnd(LONG);
-    Lease next = takeWhenFree(other, name, renewed(), minHold.plus(slack()));
+    Lease next = takeWhenFree(other, name, minHold.plus(slack()));
     assertThat(since(beforeAcquire))
         .as("from the acquire with minHold to the next grant")
         .isGreaterThanOrEqualTo(minHold);
@@ -259,7 +259,7 @@ public abstract class ReleaseRules extends RuleTest {
   @Rule("L-7.7")
   @Test
   void runTellsOfALossThatTheActionDidNotNotice() {
-    DistributedLock lock = client().get(freshName());
+    DistributedLock lock = timedClient().get(freshName());
     LockClient other = client();
     assertThatExceptionOfType(LockLostException.class)
         .isThrownBy(() -> lock.run(lease -> {

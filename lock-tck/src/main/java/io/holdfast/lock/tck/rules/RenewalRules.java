@@ -40,7 +40,7 @@ public abstract class RenewalRules extends RuleTest {
   void aRenewedLeaseLivesAsLongAsItsProcess() {
     String name = freshName();
     LockClient other = client();
-    Lease lease = take(client().get(name));
+    Lease lease = take(timedClient().get(name));
     never(
         "the lease ends, or another client gets the lock",
         ttl().multipliedBy(3),
@@ -75,7 +75,7 @@ public abstract class RenewalRules extends RuleTest {
     String name = freshName();
     LockClient other = client();
     Link link = link();
-    Lease lease = take(client(link).get(name));
+    Lease lease = take(client(link, this::timed).get(name));
     link.hold(Link.Direction.REQUESTS); // Requests from now on arrive when all is over.
     eventually(
         "the lock is free at the store",
@@ -117,7 +117,7 @@ public abstract class RenewalRules extends RuleTest {
   @Test
   void renewalStopsAtRelease() {
     RecordingStore[] recorder = new RecordingStore[1];
-    LockClient client = tapped(store -> recorder[0] = new RecordingStore(store));
+    LockClient client = tapped(store -> recorder[0] = new RecordingStore(store), this::timed);
     List<Lease> leases = new ArrayList<>();
     for (int i = 0; i < 60; i++) {
       leases.add(take(client.get(freshName())));
@@ -142,7 +142,7 @@ public abstract class RenewalRules extends RuleTest {
     String name = freshName();
     LockClient other = client();
     Duration minHold = ttl().multipliedBy(2);
-    Lease lease = take(client().get(name, renewed().withMinHold(minHold)));
+    Lease lease = take(timedClient().get(name, renewed().withMinHold(minHold)));
     lease.close();
     LockHolder mark = other.get(name).inspect().orElseThrow();
     long seen = System.nanoTime();
@@ -151,7 +151,7 @@ public abstract class RenewalRules extends RuleTest {
       Duration now = other.get(name).inspect().orElseThrow().remaining();
       return now.compareTo(before.plus(quiet())) > 0;
     });
-    Lease next = takeWhenFree(other, name, renewed(), minHold.plus(slack()));
+    Lease next = takeWhenFree(other, name, minHold.plus(slack()));
     next.close();
   }
 
@@ -162,7 +162,7 @@ public abstract class RenewalRules extends RuleTest {
     String name = freshName();
     LockClient other = client();
     Link link = link();
-    LockClient client = client(link);
+    LockClient client = client(link, this::timed);
     Duration ttl = ttl().multipliedBy(2);
     Lease lease = take(client.get(name, renewed().withTtl(ttl)));
     link.refuse();
@@ -182,7 +182,7 @@ public abstract class RenewalRules extends RuleTest {
   @Test
   void leasesOfAClientAreRenewedTogether() {
     RecordingStore[] recorder = new RecordingStore[1];
-    LockClient client = tapped(store -> recorder[0] = new RecordingStore(store));
+    LockClient client = tapped(store -> recorder[0] = new RecordingStore(store), this::timed);
     long start = System.nanoTime();
     List<Lease> leases = new ArrayList<>();
     for (int i = 0; i < 100; i++) {
@@ -203,7 +203,7 @@ public abstract class RenewalRules extends RuleTest {
   @Test
   void anExtendedLeaseIsHeldForItsNewTimeAndNotForEver() {
     LockClient other = client();
-    DistributedLock lock = client().get(freshName(), fixed());
+    DistributedLock lock = timedClient().get(freshName(), fixed());
     Lease lease = take(lock);
     Lease nested = take(lock);
     Duration extension = ttl().multipliedBy(2);
@@ -217,7 +217,7 @@ public abstract class RenewalRules extends RuleTest {
         "the extended lease ends, or another client gets the lock",
         nearly(extension).minus(since(asked)),
         () -> !lease.isHeld() || other.get(lock.name()).tryLock().isPresent());
-    Lease next = takeWhenFree(other, lock.name(), renewed(), lease.crashBound().plus(slack()));
+    Lease next = takeWhenFree(other, lock.name(), lease.crashBound().plus(slack()));
     assertThat(lease.isHeld())
         .as("isHeld() of the extended lease while another client has the lock")
         .isFalse();
@@ -230,14 +230,13 @@ public abstract class RenewalRules extends RuleTest {
   void anExtensionNeverShortens() {
     LockClient other = client();
     long asked = System.nanoTime();
-    Lease lease = take(client().get(freshName(), fixed()));
+    Lease lease = take(timedClient().get(freshName(), fixed()));
     lease.extend(timing().storeTimeout().multipliedBy(3).dividedBy(2)); // half a TTL at most
     never(
         "the lease ends sooner than without its extension",
         nearly(ttl()).minus(since(asked)),
         () -> !lease.isHeld() || other.get(lease.name()).tryLock().isPresent());
-    takeWhenFree(other, lease.name(), renewed(), lease.crashBound().plus(slack()))
-        .close();
+    takeWhenFree(other, lease.name(), lease.crashBound().plus(slack())).close();
   }
 
   /** Returns nine tenths: less the drift allowance, and a margin for a slow machine. */
@@ -305,7 +304,7 @@ public abstract class RenewalRules extends RuleTest {
   @Rule("L-5.8")
   @Test
   void extendingALeaseThatWasTakenOrIsOverTellsSoAndTouchesNobody() {
-    LockClient client = client();
+    LockClient client = timedClient();
     LockClient other = client();
     LockOptions fixedLong = LockOptions.fixed(LONG_TTL);
     Lease expiring = take(client.get(freshName(), fixed()));
@@ -320,7 +319,7 @@ public abstract class RenewalRules extends RuleTest {
         () -> freed.extend(LONG_TTL));
     assertThat(other.get(freed.name()).inspect()).as("the holder after that").isEmpty();
 
-    Lease next = take(other.get(taken.name(), fixed()));
+    Lease next = take(other.get(taken.name(), LockOptions.fixed(LONG_TTL.dividedBy(2))));
     Duration before = other.get(taken.name()).inspect().orElseThrow().remaining();
     assertThatExceptionOfType(LockLostException.class)
         .as("extend() of a lease whose lock another client has")
@@ -341,8 +340,7 @@ public abstract class RenewalRules extends RuleTest {
       assertThat(lease.state()).isEqualTo(LeaseState.LOST);
       assertThatExceptionOfType(LockLostException.class).isThrownBy(lease::close);
     }
-    takeWhenFree(other, expiring.name(), renewed(), expiring.crashBound().plus(slack()))
-        .close();
+    takeWhenFree(other, expiring.name(), expiring.crashBound().plus(slack())).close();
   }
 
   @Rule("L-5.8")
@@ -351,7 +349,7 @@ public abstract class RenewalRules extends RuleTest {
   void anExtensionThatArrivesLateRevivesNothing() {
     LockClient other = client();
     Link link = link();
-    LockClient client = client(link);
+    LockClient client = client(link, this::timed);
     take(client.get(freshName())).close();
     Lease lease = take(client.get(freshName(), fixed()));
     link.hold(Link.Direction.REQUESTS); // Requests from now on arrive when all is over.
@@ -379,7 +377,7 @@ public abstract class RenewalRules extends RuleTest {
   @Rule("L-5.8")
   @Test
   void aRenewedLeaseCannotBeExtended() {
-    Lease lease = take(client().get(freshName()));
+    Lease lease = take(timedClient().get(freshName()));
     assertThatIllegalStateException()
         .as("extend() of a renewed lease")
         .isThrownBy(() -> lease.extend(LONG_TTL));
@@ -392,7 +390,7 @@ public abstract class RenewalRules extends RuleTest {
   @Test
   void aClosedHandleCannotBeExtended() {
     LockClient other = client();
-    DistributedLock lock = client().get(freshName(), fixed());
+    DistributedLock lock = timedClient().get(freshName(), fixed());
     Lease lease = take(lock);
     Lease nested = take(lock);
     nested.close();
@@ -411,7 +409,7 @@ public abstract class RenewalRules extends RuleTest {
   @Test
   void anExtensionOutOfRangeIsRefusedWithoutARequest() {
     Link link = link();
-    Lease lease = take(client(link).get(freshName(), LockOptions.fixed(LONG_TTL)));
+    Lease lease = take(client(link, this::timed).get(freshName(), LockOptions.fixed(LONG_TTL)));
     link.refuse();
     for (Duration wrong : List.of(
         Duration.ZERO,

@@ -70,6 +70,9 @@ public abstract class RuleTest extends Polling {
   /** The limit of a wait whose length is not tested. */
   static final Duration LONG = Duration.ofSeconds(40);
 
+  /** The store timeout of clients in rules that are not about time. */
+  private static final Duration STORE_TIMEOUT = LONG.dividedBy(2);
+
   /** A TTL that is longer than any test. */
   static final Duration LONG_TTL = Duration.ofMinutes(5);
 
@@ -176,9 +179,25 @@ public abstract class RuleTest extends Polling {
     return HexFormat.of().formatHex(bytes);
   }
 
-  /** Opens a client whose default options are {@link #renewed()}. */
+  /**
+   * Opens a client that bears a machine that stands still for seconds: its store timeout is long,
+   * and its default options are {@link #lasting()}.
+   */
   final LockClient client() {
     return client(builder -> {});
+  }
+
+  /** Opens a {@link #timed} client. */
+  final LockClient timedClient() {
+    return client(this::timed);
+  }
+
+  /**
+   * Gives a client the store timeout of the fixture, and {@link #renewed()} as its default options:
+   * for rules about time.
+   */
+  final LockClientBuilder<?> timed(LockClientBuilder<?> builder) {
+    return builder.storeTimeout(timing().storeTimeout()).defaultOptions(renewed());
   }
 
   /** Opens a client as {@link #client()} does, with settings of its own. */
@@ -186,14 +205,6 @@ public abstract class RuleTest extends Polling {
     boolean isFar =
         !Link.roundTrip().isZero() && fixture().capabilities().contains(Capability.FAULTS);
     return isFar ? client(link(), settings) : client(fixture().newClient(), settings);
-  }
-
-  /**
-   * Opens a client with a long store timeout, whose default options are {@link #lasting()}: for
-   * rules that load the server, and do not test how long it takes.
-   */
-  final LockClient patientClient() {
-    return client(builder -> builder.storeTimeout(LONG.dividedBy(2)).defaultOptions(lasting()));
   }
 
   /** Opens a client as {@link #client()} does, over a link. */
@@ -259,10 +270,8 @@ public abstract class RuleTest extends Polling {
 
   private LockClient client(LockClientBuilder<?> builder, Consumer<LockClientBuilder<?>> settings) {
     LockClientBuilder<?> named = builder.clientName("tck-" + random());
-    LockClientBuilder<?> timed = named
-        .storeTimeout(timing().storeTimeout())
-        .defaultOptions(renewed())
-        .addListener(Worker.LISTENER);
+    LockClientBuilder<?> timed =
+        named.storeTimeout(STORE_TIMEOUT).defaultOptions(lasting()).addListener(Worker.LISTENER);
     settings.accept(timed);
     return closeLater(open(timed));
   }
@@ -281,7 +290,7 @@ public abstract class RuleTest extends Polling {
           throw e;
         }
       }
-      pause();
+      pauseBetweenLooks(since(start));
     }
   }
 
@@ -316,11 +325,21 @@ public abstract class RuleTest extends Polling {
     return fewest;
   }
 
-  /** Starts a child process with a client, which is killed after the test. */
+  /**
+   * Starts a child process with a client as {@link #client()}'s, which is killed after the test.
+   */
   final ChildProcess child() {
+    return child(STORE_TIMEOUT, LONG_TTL);
+  }
+
+  /** Starts a child process with a client as {@link #timedClient()}'s. */
+  final ChildProcess timedChild() {
+    return child(timing().storeTimeout(), ttl());
+  }
+
+  private ChildProcess child(Duration storeTimeout, Duration ttl) {
     ChildProcess child = closeLater(ChildProcess.start(fixture().childProcess()));
-    assertThat(
-            child.ask(LONG, "client", timing().storeTimeout().toMillis(), ttl().toMillis()))
+    assertThat(child.ask(LONG, "client", storeTimeout.toMillis(), ttl.toMillis()))
         .containsExactly("ok");
     return child;
   }
@@ -380,10 +399,10 @@ public abstract class RuleTest extends Polling {
   }
 
   /** Waits until the lock becomes free for this client, and takes it. */
-  final Lease takeWhenFree(LockClient client, String name, LockOptions options, Duration within) {
+  final Lease takeWhenFree(LockClient client, String name, Duration within) {
     Slot<Lease> lease = new Slot<>();
     eventually("the lock becomes free for another client", within, () -> {
-      client.get(name, options).tryLock().ifPresent(lease::set);
+      client.get(name).tryLock().ifPresent(lease::set);
       return lease.isSet();
     });
     return lease.get();
@@ -406,7 +425,7 @@ public abstract class RuleTest extends Polling {
       if (since(start).compareTo(within) > 0) {
         throw new AssertionError("The lock did not become free within " + within);
       }
-      pause();
+      pauseBetweenLooks(since(start));
     }
   }
 

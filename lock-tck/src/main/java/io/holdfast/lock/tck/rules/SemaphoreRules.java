@@ -124,8 +124,8 @@ public abstract class SemaphoreRules extends RuleTest {
     AtomicIntegerArray inside = new AtomicIntegerArray(PERMITS);
     AtomicLongArray tokens = new AtomicLongArray(PERMITS);
     List<DistributedSemaphore> semaphores = List.of(
-        ((SemaphoreClient) patientClient()).semaphore(name, PERMITS),
-        ((SemaphoreClient) patientClient()).semaphore(name, PERMITS));
+        ((SemaphoreClient) client()).semaphore(name, PERMITS),
+        ((SemaphoreClient) client()).semaphore(name, PERMITS));
     List<Worker<Integer>> workers = new ArrayList<>();
     for (int i = 0; i < WORKERS; i++) {
       DistributedSemaphore semaphore = semaphores.get(i % semaphores.size());

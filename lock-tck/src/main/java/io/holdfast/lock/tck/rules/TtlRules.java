@@ -9,7 +9,6 @@ import io.holdfast.lock.LeaseLoss;
 import io.holdfast.lock.LeaseState;
 import io.holdfast.lock.LockClient;
 import io.holdfast.lock.LockLostException;
-import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockStore;
@@ -34,9 +33,9 @@ public abstract class TtlRules extends RuleTest {
   void aLeaseThatNothingRenewsEnds() {
     String name = freshName();
     LockClient other = client();
-    Lease lease = take(client().get(name, fixed()));
+    Lease lease = take(timedClient().get(name, fixed()));
     Duration bound = lease.crashBound().plus(slack());
-    Lease next = takeWhenFree(other, name, renewed(), bound);
+    Lease next = takeWhenFree(other, name, bound);
     assertThat(lease.isHeld()).isFalse();
     next.close();
   }
@@ -49,7 +48,7 @@ public abstract class TtlRules extends RuleTest {
     LockClient other = client();
     String name = freshName();
     Grant grant = grant(store, claim(name, ttl())); // and nobody will release it
-    takeWhenFree(other, name, renewed(), grant.crashBound(ttl()).plus(slack())).close();
+    takeWhenFree(other, name, grant.crashBound(ttl()).plus(slack())).close();
     assertThat(store.verify(grant)).isEmpty();
   }
 
@@ -57,7 +56,7 @@ public abstract class TtlRules extends RuleTest {
   @Test
   void noLeaseIsGivenAwayBeforeItsHolderHasGivenItUp() {
     String name = freshName();
-    LockClient holder = client();
+    LockClient holder = timedClient();
     LockClient other = client();
     Lease lease = take(holder.get(name, fixed()));
     long asked = System.nanoTime();
@@ -73,7 +72,7 @@ public abstract class TtlRules extends RuleTest {
             .isFalse();
         assertThat(granted).as("time to the next grant").isGreaterThanOrEqualTo(believed);
       } else {
-        pause(Duration.ofMillis(2));
+        pauseBetweenLooks(believed.minus(granted));
       }
     }
     next.orElseThrow().close();
@@ -92,7 +91,7 @@ public abstract class TtlRules extends RuleTest {
     Claim next = claim(name, ttl());
     while (store.tryAcquire(next).isEmpty()) {
       assertThat(since(beforeAcquire)).isLessThan(LONG);
-      pause(Duration.ofMillis(2));
+      pauseBetweenLooks(grant.validFor().minus(since(beforeAcquire)));
     }
     assertThat(since(beforeAcquire))
         .as("from before the first acquire to the next grant")
@@ -104,7 +103,7 @@ public abstract class TtlRules extends RuleTest {
   @Test
   void theDeadlineCountsFromBeforeTheRequestWasSent() {
     Link link = link();
-    LockClient client = client(link);
+    LockClient client = client(link, this::timed);
     String name = freshName();
     // The first use of a name may take more round trips, which would take too long with the delay.
     take(client.get(name)).close();
@@ -125,7 +124,7 @@ public abstract class TtlRules extends RuleTest {
   @Test
   void aRenewedDeadlineCountsFromBeforeTheRenewalWasSent() {
     Link link = link();
-    LockClient client = client(link);
+    LockClient client = client(link, this::timed);
     // An answer may take several round trips, and should come well before the store timeout.
     Duration delay = timing().storeTimeout().dividedBy(10);
     String name = freshName();
@@ -149,7 +148,7 @@ public abstract class TtlRules extends RuleTest {
   @Test
   void theHolderNeverBelievesLongerThanTheStore() {
     String name = freshName();
-    Lease lease = take(client().get(name));
+    Lease lease = take(timedClient().get(name));
     neverBelievesLongerThanTheStore(lease, client().get(name));
     lease.close();
   }
@@ -159,7 +158,7 @@ public abstract class TtlRules extends RuleTest {
   void whoWaitedForALeaseNeverBelievesLongerThanTheStore() {
     String name = freshName();
     DistributedLock seen = client().get(name);
-    LockClient waiter = client();
+    LockClient waiter = timedClient();
     Lease first = take(client().get(name));
     Worker<Lease> waiting = start(() -> waiter.get(name).lock());
     awaitWaiting(waiting);
@@ -183,7 +182,7 @@ public abstract class TtlRules extends RuleTest {
   @Test
   void fromItsDeadlineOnALeaseIsNotHeld() {
     long beforeAcquire = System.nanoTime();
-    Lease lease = take(client().get(freshName(), fixed()));
+    Lease lease = take(timedClient().get(freshName(), fixed()));
     assertThat(lease.remaining()).isPositive().isLessThanOrEqualTo(ttl());
     while (lease.isHeld()) {
       assertThat(since(beforeAcquire)).as("age of a lease that is held").isLessThan(LONG);
@@ -202,7 +201,7 @@ public abstract class TtlRules extends RuleTest {
   @Rule("L-4.5")
   @Test
   void aLeaseIsNotHeldForLongerThanItsTtl() {
-    Lease lease = take(client().get(freshName(), fixed()));
+    Lease lease = take(timedClient().get(freshName(), fixed()));
     long afterAcquire = System.nanoTime();
     eventually("the TTL is over", LONG, () -> since(afterAcquire).compareTo(ttl()) >= 0);
     assertThat(lease.isHeld()).isFalse();
@@ -216,12 +215,12 @@ public abstract class TtlRules extends RuleTest {
     Duration maxHold = ttl().plus(ttl().dividedBy(2));
     LockClient other = client();
     long beforeAcquire = System.nanoTime();
-    Lease lease = take(client().get(name, renewed().withMaxHold(maxHold)));
+    Lease lease = take(timedClient().get(name, renewed().withMaxHold(maxHold)));
     Slot<LeaseLoss> loss = new Slot<>();
     lease.onLost(loss::set);
     eventually("the lease is lost", maxHold.plus(slack()), () -> !lease.isHeld());
     assertThat(since(beforeAcquire)).as("age at its end").isGreaterThan(ttl());
-    Lease next = takeWhenFree(other, name, renewed(), ttl().plus(slack()));
+    Lease next = takeWhenFree(other, name, ttl().plus(slack()));
     assertThat(since(beforeAcquire)).as("age at the next grant").isGreaterThan(ttl());
     eventually("onLost is told", slack(), loss::isSet);
     assertThat(loss.get().reason()).isEqualTo(LeaseLoss.Reason.MAX_HOLD);
@@ -233,7 +232,7 @@ public abstract class TtlRules extends RuleTest {
   @Test
   void maxHoldLeavesAShortLeaseAlone() {
     String name = freshName();
-    Lease lease = take(client().get(name, LockOptions.renewed(ttl()).withMaxHold(LONG_TTL)));
+    Lease lease = take(timedClient().get(name, renewed().withMaxHold(LONG_TTL)));
     assertThat(lease.isHeld()).isTrue();
     lease.close();
     take(client().get(name)).close();

@@ -130,7 +130,7 @@ public abstract class WaitingRules extends RuleTest {
   void aWaiterGetsTheLockWhenItsHolderExpires() {
     String name = freshName();
     LockClient other = client();
-    Lease lease = take(client().get(name, fixed()));
+    Lease lease = take(timedClient().get(name, fixed()));
     Worker<Lease> waiting = start(() -> other.get(name).lock());
     Lease next = waiting.get(lease.crashBound().plus(slack()));
     assertThat(lease.isHeld()).isFalse();
@@ -244,7 +244,7 @@ public abstract class WaitingRules extends RuleTest {
       waiting.interrupt();
       assertThat(releasing.get(LONG)).isTrue();
       assertThat(waiting.get(LONG)).isNotNull();
-      takeWhenFree(holder, name, lasting(), slack()).close();
+      takeWhenFree(holder, name, slack()).close();
     }
   }
 
