@@ -1,0 +1,48 @@
+package io.holdfast.lock.testsupport;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.extension.BeforeEachCallback;
+import org.junit.jupiter.api.extension.ExtensionContext;
+
+/**
+ * Delays the start of a test while the processors have far more to do than they can, unless no
+ * other test of this JVM runs. Many tests run at a time, in several JVMs, since most of them wait
+ * for a TTL to end; where most of them work at once, servers answer too late. JUnit finds this
+ * class by itself. It does nothing where the system doesn't tell how busy it is (all but Linux).
+ */
+public final class CalmStart implements BeforeEachCallback {
+  private static final Path LOAD = Path.of("/proc/loadavg");
+  private static final int RUNNABLE_PER_PROCESSOR_MAX = 3;
+  private static final long DELAY_NANOS_MAX = Duration.ofSeconds(30).toNanos();
+  private static final Duration PAUSE = Duration.ofMillis(100);
+  private static final AtomicInteger running = new AtomicInteger();
+
+  /** Called by JUnit. */
+  public CalmStart() {}
+
+  @Override
+  public void beforeEach(ExtensionContext context) throws IOException {
+    long startNanos = System.nanoTime();
+    while (running.get() > 0 && isBusy() && System.nanoTime() - startNanos < DELAY_NANOS_MAX) {
+      Await.pause(PAUSE);
+    }
+    running.incrementAndGet();
+    AutoCloseable end = running::decrementAndGet;
+    context.getStore(ExtensionContext.Namespace.create(CalmStart.class)).put("end", end);
+  }
+
+  /** Whether more threads of the whole machine want to run now than can. */
+  private static boolean isBusy() throws IOException {
+    if (!Files.exists(LOAD)) {
+      return false;
+    }
+    // "0.20 0.18 0.12 3/80 11206": three averages, then the threads that want to run, of all.
+    String threads = Files.readString(LOAD).split(" ", -1)[3];
+    int runnable = Integer.parseInt(threads.substring(0, threads.indexOf('/')));
+    return runnable > RUNNABLE_PER_PROCESSOR_MAX * Runtime.getRuntime().availableProcessors();
+  }
+}
