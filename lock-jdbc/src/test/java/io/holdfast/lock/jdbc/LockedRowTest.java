@@ -45,6 +45,9 @@ import org.junit.jupiter.params.provider.EnumSource;
 /** No request waits at the server for the row of a lock, which a transaction can keep locked. */
 @Isolated("the server is asked for all of its sessions")
 class LockedRowTest {
+  /** Shorter than a lease, which goes on while requests wait for a row. */
+  private static final Duration STORE_TIMEOUT = Duration.ofSeconds(5);
+
   /** A guard's transaction hangs, and its lease is over. */
   @EachRealServer
   void waitersForTheLockOfAGuardThatHangsWaitInTheirClients(Server server) throws Exception {
@@ -230,7 +233,7 @@ class LockedRowTest {
     AtomicBoolean freezes = new AtomicBoolean();
     try (HikariDataSource pool = Server.POSTGRES.pool(6, config -> config.setAutoCommit(false));
         HikariDataSource others = Server.POSTGRES.pool(4);
-        JdbcStore other = Stores.open(others);
+        JdbcStore other = Stores.open(Stores.settings(others), STORE_TIMEOUT);
         JdbcStore store = Stores.open(
             new JdbcStore.Settings(
                 beforeCommit(pool, connection -> {
@@ -243,7 +246,7 @@ class LockedRowTest {
                 SchemaMode.CREATE,
                 true,
                 false),
-            Stores.STORE_TIMEOUT)) {
+            STORE_TIMEOUT)) {
       store.release(store.tryAcquire(claim(key)).orElseThrow(), Duration.ZERO);
       freezes.set(true);
       CompletableFuture<Object> frozen = CompletableFuture.supplyAsync(() -> {
@@ -287,7 +290,7 @@ class LockedRowTest {
                 SchemaMode.CREATE,
                 true,
                 false),
-            Stores.STORE_TIMEOUT)) {
+            STORE_TIMEOUT)) {
       assertThat(store.tryAcquire(claim(freshKey()))).isPresent();
       return limit.get();
     }
@@ -366,7 +369,7 @@ class LockedRowTest {
         });
         JdbcStore store = Stores.open(
             new JdbcStore.Settings(pool, JdbcLocks.DEFAULT_TABLE, SchemaMode.CREATE, true, false),
-            Stores.STORE_TIMEOUT);
+            STORE_TIMEOUT);
         Connection handOver = server.connect()) {
       assertThat(store.tryAcquire(claim(key))).isPresent();
       var leaving = claim(key);

@@ -292,7 +292,7 @@ class PoolTest {
   @EachRealServer
   void aReadOnlyServerIsToldSoonAndNotStormedWithConnections(Server server) throws Exception {
     // Far longer than the answer takes, also on a busy machine: not told soon is told after it.
-    Duration timeout = Stores.STORE_TIMEOUT.multipliedBy(12);
+    Duration timeout = Stores.STORE_TIMEOUT.multipliedBy(3);
     try (HikariDataSource writing = server.pool(4);
         JdbcStore usual = Stores.open(writing)) {
       Grant grant = usual.tryAcquire(claim(freshKey())).orElseThrow();

@@ -41,6 +41,7 @@ class SessionSettingsTest {
   @BeforeAll
   static void createRole() throws SQLException {
     try (Connection connection = Server.POSTGRES.connect()) {
+      execute(connection, "DROP ROLE IF EXISTS holdfast_nobody"); // of a first run
       execute(connection, "CREATE ROLE holdfast_nobody");
     }
   }

@@ -33,7 +33,8 @@ import org.junit.jupiter.api.Timeout;
 /** A slow network: each request costs a round trip, so there are few, and none is given up. */
 class SlowNetworkTest {
   private static final Duration HALF_A_ROUND_TRIP = Duration.ofMillis(625);
-  private static final Duration TTL = Stores.STORE_TIMEOUT.multipliedBy(3);
+  private static final Duration STORE_TIMEOUT = Duration.ofSeconds(5);
+  private static final Duration TTL = STORE_TIMEOUT.multipliedBy(3);
 
   @EachRealServer
   void aNewNameTakesTwoRequestsAndATakenOneOne(Server server) throws Exception {
@@ -190,7 +191,7 @@ class SlowNetworkTest {
         HikariDataSource direct = server.pool(4);
         HikariDataSource pool = pool(server, proxy);
         JdbcStore holder = Stores.open(direct);
-        JdbcStore store = Stores.open(withoutNotifications(pool), Stores.STORE_TIMEOUT)) {
+        JdbcStore store = Stores.open(withoutNotifications(pool), STORE_TIMEOUT)) {
       LockKey key = freshKey();
       assertThat(holder.tryAcquire(claim(key))).isPresent();
       assertThat(store.tryAcquire(claim(freshKey()))).isPresent();
@@ -209,8 +210,8 @@ class SlowNetworkTest {
     try (FaultProxy proxy = server.openProxy();
         HikariDataSource direct = server.pool(4);
         HikariDataSource pool = pool(server, proxy);
-        JdbcStore waiters = Stores.open(withoutNotifications(direct), Stores.STORE_TIMEOUT);
-        JdbcStore store = Stores.open(withoutNotifications(pool), Stores.STORE_TIMEOUT)) {
+        JdbcStore waiters = Stores.open(withoutNotifications(direct), STORE_TIMEOUT);
+        JdbcStore store = Stores.open(withoutNotifications(pool), STORE_TIMEOUT)) {
       LockKey key = freshKey();
       Grant first = store.tryAcquire(claim(key)).orElseThrow();
       Ticket other = queue(waiters, key);
@@ -244,7 +245,7 @@ class SlowNetworkTest {
   private static LockClient client(HikariDataSource pool) {
     return JdbcLocks.builder(pool)
         .schema(SchemaMode.CREATE)
-        .storeTimeout(Stores.STORE_TIMEOUT)
+        .storeTimeout(STORE_TIMEOUT)
         .defaultOptions(LockOptions.renewed(TTL))
         .build();
   }

@@ -18,7 +18,7 @@ import javax.sql.DataSource;
 
 /** Helpers that tests of the store share. */
 final class Stores {
-  static final Duration STORE_TIMEOUT = Duration.ofSeconds(5);
+  static final Duration STORE_TIMEOUT = Duration.ofSeconds(20);
 
   private Stores() {}
 
