@@ -35,13 +35,14 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** Notifications that do not come. */
 class PostgresListenerTest {
+  private static final Duration STORE_TIMEOUT = Duration.ofSeconds(5);
 
   @Test
   void aClientWithoutNotificationsHasNoneSent() throws Exception {
     try (HikariDataSource pool = Server.POSTGRES.pool(4);
         JdbcStore store = Stores.open(
             new JdbcStore.Settings(pool, JdbcLocks.DEFAULT_TABLE, SchemaMode.CREATE, false, false),
-            Stores.STORE_TIMEOUT);
+            STORE_TIMEOUT);
         Connection admin = Server.POSTGRES.connect()) {
       LockKey key = Claims.freshKey();
       assertThat(store.tryAcquire(Claims.claim(key))).isPresent();
@@ -65,7 +66,7 @@ class PostgresListenerTest {
     AtomicInteger sent = new AtomicInteger();
     try (HikariDataSource pool = Server.POSTGRES.pool(
             5, config -> config.addDataSourceProperty("ApplicationName", application));
-        JdbcStore store = Stores.open(losingTheFirst(pool, sent))) {
+        JdbcStore store = Stores.open(Stores.settings(losingTheFirst(pool, sent)), STORE_TIMEOUT)) {
       Grant grant = store.tryAcquire(claim(Claims.freshKey())).orElseThrow();
       assertThat(store.acquireOrQueue(claim(grant.claim().key()), () -> {}))
           .isInstanceOf(Acquisition.Queued.class);
@@ -82,7 +83,8 @@ class PostgresListenerTest {
     CountDownLatch answered = new CountDownLatch(1);
     try (HikariDataSource pool = Server.POSTGRES.pool(
             5, config -> config.addDataSourceProperty("ApplicationName", application));
-        JdbcStore store = Stores.open(answeringLate(pool, answered))) {
+        JdbcStore store =
+            Stores.open(Stores.settings(answeringLate(pool, answered)), STORE_TIMEOUT)) {
       Grant grant = store.tryAcquire(claim(Claims.freshKey())).orElseThrow();
       assertThat(store.acquireOrQueue(claim(grant.claim().key()), () -> {}))
           .isInstanceOf(Acquisition.Queued.class);
@@ -96,7 +98,7 @@ class PostgresListenerTest {
   @Test
   void thePoolsLastConnectionIsNotKept() throws Exception {
     try (HikariDataSource pool = Server.POSTGRES.pool(2);
-        JdbcStore store = Stores.open(pool)) {
+        JdbcStore store = Stores.open(Stores.settings(pool), STORE_TIMEOUT)) {
       Grant grant = store.tryAcquire(claim(Claims.freshKey())).orElseThrow();
       assertThat(store.acquireOrQueue(claim(grant.claim().key()), () -> {}))
           .isInstanceOf(Acquisition.Queued.class);
@@ -114,7 +116,7 @@ class PostgresListenerTest {
         JdbcStore store = Stores.open(
             new JdbcStore.Settings(
                 pool, JdbcLocks.DEFAULT_TABLE, SchemaMode.CREATE, false, Boolean.FALSE),
-            Stores.STORE_TIMEOUT)) {
+            STORE_TIMEOUT)) {
       Grant grant = store.tryAcquire(claim(Claims.freshKey())).orElseThrow();
       assertThat(store.acquireOrQueue(claim(grant.claim().key()), () -> {}))
           .isInstanceOf(Acquisition.Queued.class);
@@ -169,7 +171,7 @@ class PostgresListenerTest {
   private static JdbcStore open(DataSource pool, boolean autoCommit) throws StoreException {
     return Stores.open(
         new JdbcStore.Settings(pool, JdbcLocks.DEFAULT_TABLE, SchemaMode.CREATE, !autoCommit, null),
-        Stores.STORE_TIMEOUT);
+        STORE_TIMEOUT);
   }
 
   private static void fillTheQueue(Connection sender) throws SQLException {

@@ -130,9 +130,14 @@ class StatementCountTest {
       assertThat(store.renew(grants.subList(0, 1))).containsOnly(new Renewal.Renewed(ttl));
       Await.until("it is back", () -> pool.getHikariPoolMXBean().getActiveConnections() == 1);
 
-      long before = counter.count();
-      assertThat(store.renew(grants)).containsOnly(new Renewal.Renewed(ttl));
-      assertThat(counter.count() - before).isEqualTo(2);
+      // The fewest of three counts: a connection that was idle for long is checked.
+      long fewest = Long.MAX_VALUE;
+      for (int count = 0; count < 3; count++) {
+        long before = counter.count();
+        assertThat(store.renew(grants)).containsOnly(new Renewal.Renewed(ttl));
+        fewest = Math.min(fewest, counter.count() - before);
+      }
+      assertThat(fewest).isEqualTo(2);
     }
   }
 

@@ -5,17 +5,19 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.extension.BeforeEachCallback;
 import org.junit.jupiter.api.extension.ExtensionContext;
 
 /**
- * Delays the start of a test while the processors have far more to do than they can, unless no
- * other test of this JVM runs. Many tests run at a time, in several JVMs, since most of them wait
- * for a TTL to end; where most of them work at once, servers answer too late. JUnit finds this
+ * Delays the start of a test, for 30 s at most, while far more threads want to run than can, unless
+ * no other test of this JVM runs. Many tests run at a time, in several JVMs, since most of them
+ * wait for a TTL to end; when most of them work at once, servers answer too late. JUnit finds this
  * class by itself. It does nothing where the system doesn't tell how busy it is (all but Linux).
  */
 public final class CalmStart implements BeforeEachCallback {
   private static final Path LOAD = Path.of("/proc/loadavg");
+  private static final Path PROCESSORS = Path.of("/proc/stat");
   private static final int RUNNABLE_PER_PROCESSOR_MAX = 3;
   private static final long DELAY_NANOS_MAX = Duration.ofSeconds(30).toNanos();
   private static final Duration PAUSE = Duration.ofMillis(100);
@@ -35,7 +37,7 @@ public final class CalmStart implements BeforeEachCallback {
     context.getStore(ExtensionContext.Namespace.create(CalmStart.class)).put("end", end);
   }
 
-  /** Whether more threads of the whole machine want to run now than can. */
+  /** Both numbers are the whole machine's, of which a JVM in a container may use a part. */
   private static boolean isBusy() throws IOException {
     if (!Files.exists(LOAD)) {
       return false;
@@ -43,6 +45,10 @@ public final class CalmStart implements BeforeEachCallback {
     // "0.20 0.18 0.12 3/80 11206": three averages, then the threads that want to run, of all.
     String threads = Files.readString(LOAD).split(" ", -1)[3];
     int runnable = Integer.parseInt(threads.substring(0, threads.indexOf('/')));
-    return runnable > RUNNABLE_PER_PROCESSOR_MAX * Runtime.getRuntime().availableProcessors();
+    try (Stream<String> lines = Files.lines(PROCESSORS)) {
+      // "cpu0 4705 150 1120": one line a processor, after their sum, which begins with "cpu ".
+      long processors = lines.filter(line -> line.matches("cpu\\d.*")).count();
+      return runnable > RUNNABLE_PER_PROCESSOR_MAX * processors;
+    }
   }
 }

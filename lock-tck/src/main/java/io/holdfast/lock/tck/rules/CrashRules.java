@@ -73,7 +73,7 @@ public abstract class CrashRules extends RuleTest {
     String name = freshName();
     ChildProcess child = timedChild();
     Duration crashBound = Duration.ofMillis(Long.parseLong(takeIn(child, name).get(3)));
-    pause(ttl()); // for what the holder does only after a while
+    pause(ttl().multipliedBy(2)); // for what the holder does only after a while
     child.kill();
     pause(crashBound.plus(slack()));
     take(client().get(name)).close();

@@ -132,7 +132,7 @@ public abstract class JointRules extends RuleTest {
     Duration late = timing().storeTimeout().multipliedBy(2).plus(slack());
     Duration limit = late.multipliedBy(3).dividedBy(2);
     Duration mostOfIt = limit.multipliedBy(9).dividedBy(10);
-    LockClient client = client();
+    LockClient client = timedClient();
     long start = System.nanoTime();
     Worker<Duration> waiting = start(() -> {
       assertThat(client.all(names).tryLock(limit)).isEmpty();

@@ -12,7 +12,7 @@ import java.util.concurrent.TimeUnit;
  */
 abstract class Polling {
   private static final Duration PAUSE_MIN = Duration.ofMillis(2);
-  private static final Duration PAUSE_MAX = Duration.ofMillis(100);
+  private static final Duration PAUSE_MAX = Duration.ofMillis(30);
 
   /** For subclasses. */
   Polling() {}
@@ -72,10 +72,10 @@ abstract class Polling {
   }
 
   /**
-   * Pauses between two looks for a twentieth of this time, 2 to 100 ms: many rules look at once,
+   * Pauses between two looks: for a twentieth of the distance, 2 to 30 ms. Many rules look at once,
    * and most of them ask the store.
    *
-   * @param distance the time since what is looked for could first happen, or until it can
+   * @param distance the time since the first look, or until what is looked for can happen
    */
   static void pauseBetweenLooks(Duration distance) {
     Duration part = distance.abs().dividedBy(20);

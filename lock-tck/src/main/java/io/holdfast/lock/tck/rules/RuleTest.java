@@ -270,10 +270,10 @@ public abstract class RuleTest extends Polling {
 
   private LockClient client(LockClientBuilder<?> builder, Consumer<LockClientBuilder<?>> settings) {
     LockClientBuilder<?> named = builder.clientName("tck-" + random());
-    LockClientBuilder<?> timed =
+    LockClientBuilder<?> patient =
         named.storeTimeout(STORE_TIMEOUT).defaultOptions(lasting()).addListener(Worker.LISTENER);
-    settings.accept(timed);
-    return closeLater(open(timed));
+    settings.accept(patient);
+    return closeLater(open(patient));
   }
 
   /**

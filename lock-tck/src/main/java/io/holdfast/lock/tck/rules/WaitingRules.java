@@ -29,7 +29,7 @@ public abstract class WaitingRules extends RuleTest {
   @Test
   void tryLockDoesNotWait() {
     DistributedLock lock = client().get(freshName());
-    LockClient other = client();
+    LockClient other = timedClient();
     Lease lease = take(lock.with(lasting()));
     long start = System.nanoTime();
     assertThat(other.get(lock.name()).tryLock()).isEmpty();
@@ -56,9 +56,9 @@ public abstract class WaitingRules extends RuleTest {
   @Rule("L-6.2")
   @Test
   void aTimedWaitEndsInTime() throws InterruptedException {
-    DistributedLock lock = client().get(freshName());
-    LockClient other = client();
-    Lease lease = take(lock.with(lasting()));
+    DistributedLock lock = timedClient().get(freshName());
+    LockClient other = timedClient();
+    Lease lease = take(lock);
     Duration wait = quiet();
     long start = System.nanoTime();
     assertThat(other.get(lock.name()).tryLock(wait)).isEmpty();
