@@ -3,7 +3,8 @@ package io.holdfast.lock.tck;
 import java.time.Duration;
 
 /**
- * The durations that the rules are tested with.
+ * The durations that rules about time are tested with. In all others a client waits long for an
+ * answer, and its leases do not end.
  *
  * @param ttl the TTL of leases that are meant to expire; not below the shortest that the store
  *     accepts

@@ -10,26 +10,30 @@ import org.junit.jupiter.api.extension.BeforeEachCallback;
 import org.junit.jupiter.api.extension.ExtensionContext;
 
 /**
- * Delays the start of a test, for 30 s at most, while far more threads want to run than can, unless
- * no other test of this JVM runs. Many tests run at a time, in several JVMs, since most of them
- * wait for a TTL to end; when most of them work at once, servers answer too late. JUnit finds this
- * class by itself. It does nothing where the system doesn't tell how busy it is (all but Linux).
+ * Delays the start of a test while far more threads want to run than can, unless no other test of
+ * this JVM runs. Many tests run at a time, in several JVMs, since most of them wait for a TTL to
+ * end; when most of them work at once, servers answer too late. JUnit finds this class by itself.
+ * It does nothing where the system doesn't tell how busy it is (all but Linux).
  */
 public final class CalmStart implements BeforeEachCallback {
   private static final Path LOAD = Path.of("/proc/loadavg");
   private static final Path PROCESSORS = Path.of("/proc/stat");
   private static final int RUNNABLE_PER_PROCESSOR_MAX = 3;
-  private static final long DELAY_NANOS_MAX = Duration.ofSeconds(30).toNanos();
+
+  /** The most of all delays together: half of what a JVM may take, however busy others are. */
+  private static final Duration DELAYS_MAX = Duration.ofMinutes(15);
+
   private static final Duration PAUSE = Duration.ofMillis(100);
   private static final AtomicInteger running = new AtomicInteger();
+  private static final AtomicInteger pauses = new AtomicInteger();
 
   /** Called by JUnit. */
   public CalmStart() {}
 
   @Override
   public void beforeEach(ExtensionContext context) throws IOException {
-    long startNanos = System.nanoTime();
-    while (running.get() > 0 && isBusy() && System.nanoTime() - startNanos < DELAY_NANOS_MAX) {
+    long pausesMax = DELAYS_MAX.dividedBy(PAUSE);
+    while (running.get() > 0 && isBusy() && pauses.getAndIncrement() < pausesMax) {
       Await.pause(PAUSE);
     }
     running.incrementAndGet();

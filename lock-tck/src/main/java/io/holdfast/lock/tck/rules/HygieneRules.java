@@ -137,7 +137,7 @@ public abstract class HygieneRules extends RuleTest {
   @Alone
   @Test
   void nothingIsLeftOfNamesThatAreNotInUse() throws Exception {
-    LockClient warm = timedClient();
+    LockClient warm = client();
     take(warm.get(freshName())).close();
     warm.close();
     Map<String, Long> before = fixture().leftovers();
