@@ -25,6 +25,8 @@ import java.util.List;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -135,6 +137,7 @@ class LineTest {
   }
 
   @EachServer
+  @Execution(ExecutionMode.CONCURRENT)
   void aDeadWaiterCostsSecondsAndNotATtl(Server server) throws Exception {
     LockKey key = freshKey();
     try (Clients line = new Clients(server, 2)) {

@@ -36,6 +36,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicIntegerArray;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /** A permit is an entry in its semaphore's row. */
 class PermitsTest {
@@ -260,6 +262,7 @@ class PermitsTest {
   }
 
   @EachServer
+  @Execution(ExecutionMode.CONCURRENT)
   void anotherNumberOfPermitsIsRefusedUntilNobodyHasOne(Server server) throws Exception {
     try (Clients clients = new Clients(server, 1)) {
       JdbcStore store = clients.stores.get(0);
@@ -419,6 +422,7 @@ class PermitsTest {
 
   /** A guard's transaction has the row locked until it ends; nobody's grant is lost by that. */
   @EachRealServer
+  @Execution(ExecutionMode.CONCURRENT)
   void aGuardKeepsItsPermitForAMomentAndTheOthersTheirs(Server server) throws Exception {
     try (Clients clients = new Clients(server, 2);
         Connection transaction = server.connect()) {

@@ -38,6 +38,8 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import javax.sql.DataSource;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.springframework.jdbc.datasource.DriverManagerDataSource;
 
 /** A client's use of the connections of a pool that is not its own. */
@@ -103,6 +105,7 @@ class PoolTest {
   }
 
   @Test
+  @Execution(ExecutionMode.CONCURRENT)
   void anExhaustedPoolStopsNoRenewalAndNoRelease() throws Exception {
     try (HikariDataSource pool = Server.H2.pool(3);
         JdbcStore store = Stores.open(pool)) {
@@ -175,6 +178,7 @@ class PoolTest {
   }
 
   @Test
+  @Execution(ExecutionMode.CONCURRENT)
   void aSlowPoolIsWaitedForOnceAlsoForANewNameAndToJoinALine() throws Exception {
     AtomicBoolean slow = new AtomicBoolean();
     Duration timeout = Duration.ofSeconds(5);

@@ -34,6 +34,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /** Readers are a list in the row of their lock. */
 class ReadersTest {
@@ -200,6 +202,7 @@ class ReadersTest {
 
   /** Its client gives up, and nothing that is still at the server lets it in afterwards. */
   @EachRealServer
+  @Execution(ExecutionMode.CONCURRENT)
   void aReaderThatCouldNotEnterIsNotInsideWhenTheRowIsFree(Server server) throws Exception {
     try (Clients clients = new Clients(server, 2);
         Connection other = server.connect()) {
@@ -224,6 +227,7 @@ class ReadersTest {
   }
 
   @EachRealServer
+  @Execution(ExecutionMode.CONCURRENT)
   void readersWhoseRowsStayLockedCostNoOtherItsRenewalAndNoConnection(Server server)
       throws Exception {
     try (Clients clients = new Clients(server, 1);

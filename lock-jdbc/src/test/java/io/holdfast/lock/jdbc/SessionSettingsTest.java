@@ -23,8 +23,12 @@ import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.EnumMap;
 import java.util.List;
+import java.util.Map;
+import java.util.Objects;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -38,11 +42,31 @@ import org.junit.jupiter.params.provider.ValueSource;
  * refused.
  */
 class SessionSettingsTest {
+  /** Another client of each server, whose connections nobody has touched. */
+  private static final Map<Server, JdbcStore> others = new EnumMap<>(Server.class);
+
+  private static final List<AutoCloseable> opened = new ArrayList<>();
+
   @BeforeAll
-  static void createRole() throws SQLException {
+  static void prepareServers() throws SQLException, StoreException {
     try (Connection connection = Server.POSTGRES.connect()) {
       execute(connection, "DROP ROLE IF EXISTS holdfast_nobody"); // of a first run
       execute(connection, "CREATE ROLE holdfast_nobody");
+    }
+    for (Server server : Server.realOfThisRun().toList()) {
+      createTablesElsewhere(server);
+      HikariDataSource pool = server.pool(4);
+      opened.add(0, pool);
+      JdbcStore other = Stores.open(pool);
+      opened.add(0, other);
+      others.put(server, other);
+    }
+  }
+
+  @AfterAll
+  static void closeOthers() throws Exception {
+    for (AutoCloseable one : opened) {
+      one.close();
     }
   }
 
@@ -205,12 +229,10 @@ class SessionSettingsTest {
   }
 
   private static void refuses(Server server, String setting, String message) throws Exception {
-    createTablesElsewhere(server);
     LockKey key = freshKey();
+    JdbcStore other = Objects.requireNonNull(others.get(server));
     try (HikariDataSource pool = full(server);
-        HikariDataSource clean = server.pool(4);
-        JdbcStore store = Stores.open(pool);
-        JdbcStore other = Stores.open(clean)) {
+        JdbcStore store = Stores.open(pool)) {
       other.release(other.tryAcquire(claim(key)).orElseThrow(), Duration.ZERO);
       leaveOn(pool, setting);
       assertThatThrownBy(() -> store.tryAcquire(claim(key)))
@@ -221,12 +243,10 @@ class SessionSettingsTest {
   }
 
   private static void worksWith(Server server, String setting) throws Exception {
-    createTablesElsewhere(server);
     LockKey key = freshKey();
+    JdbcStore other = Objects.requireNonNull(others.get(server));
     try (HikariDataSource pool = full(server);
-        HikariDataSource clean = server.pool(4);
-        JdbcStore store = Stores.open(pool);
-        JdbcStore other = Stores.open(clean)) {
+        JdbcStore store = Stores.open(pool)) {
       leaveOn(pool, setting);
       Grant grant = store.tryAcquire(claim(key)).orElseThrow();
       assertThat(other.tryAcquire(claim(key))).isEmpty();

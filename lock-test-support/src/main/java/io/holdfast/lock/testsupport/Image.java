@@ -75,7 +75,10 @@ public record Image(
       Map.of(),
       List.of());
 
-  /** Empty containers are looked for every minute otherwise. */
+  /**
+   * Empty containers are looked for every minute otherwise. A server lives for minutes: the second
+   * compiler of its JVM costs more than it gains.
+   */
   public static final Image ZOOKEEPER = new Image(
       "zookeeper:3.9",
       2181,
@@ -90,7 +93,7 @@ public record Image(
           "ZOO_4LW_COMMANDS_WHITELIST",
           "*",
           "JVMFLAGS",
-          "-Dznode.container.checkIntervalMs=1000"),
+          "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Dznode.container.checkIntervalMs=1000"),
       List.of());
 
   public static final Image CONSUL = new Image(
