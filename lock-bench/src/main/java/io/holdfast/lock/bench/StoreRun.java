@@ -87,8 +87,10 @@ final class StoreRun implements AutoCloseable {
       List<Candidate> candidates = contestants.stream()
           .filter(candidate -> candidate.scenarios().contains(scenario))
           .toList();
-      soFar = soFar.with(run(scenario, candidates));
-      keeper.keep(scenario, soFar);
+      if (!candidates.isEmpty()) {
+        soFar = soFar.with(run(scenario, candidates));
+        keeper.keep(scenario, soFar);
+      }
     }
     return soFar;
   }
@@ -119,7 +121,7 @@ final class StoreRun implements AutoCloseable {
     }
     // Otherwise the kernel would run two processes that wait for each other on one core or on two,
     // by chance, and a round would measure that more than the candidate.
-    if (scenario != Scenario.UNCONTENDED_1 || !server.hasOneThread()) {
+    if (!scenario.isOneThreads() || !server.hasOneThread()) {
       return rounds(scenario, candidates, failed);
     }
     Cores.keep(server.processes(), 0);

@@ -7,6 +7,7 @@ import io.holdfast.lock.bench.candidate.Mutex;
 import io.holdfast.lock.bench.candidate.Store;
 import io.holdfast.lock.bench.scenario.Arena;
 import io.holdfast.lock.bench.scenario.Sample;
+import io.holdfast.lock.bench.scenario.Share;
 import io.holdfast.lock.bench.scenario.Task;
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
@@ -265,7 +266,7 @@ public final class Worker {
     Turns turns = new Turns();
     for (int turn = 0; turn < task.share(number); turn++) {
       int name = task.name(number, turn);
-      cycle(task, number, mutex(number, task.prefix() + name), name, turns);
+      cycle(mutex(number, task.prefix() + name), name, turns);
     }
     return turns;
   }
@@ -283,26 +284,26 @@ public final class Worker {
         mutex = mutex(number, task.prefix() + name);
         own[turn] = mutex;
       }
-      cycle(task, number, mutex, name, turns);
+      cycle(mutex, name, turns);
       turns.latencies.recordValue(System.nanoTime() - begun);
     }
     return turns;
   }
 
-  private void cycle(Task task, int number, Mutex mutex, int name, Turns turns) throws Exception {
+  private void cycle(Mutex mutex, int name, Turns turns) throws Exception {
     mutex.lock();
-    inside(turns, name, task.first() + number);
+    inside(turns, name, mutex.share());
     mutex.unlock();
     turns.count++;
   }
 
-  private void inside(Turns turns, int slot, int global) {
-    boolean alone = arena.enter(slot, global + 1);
-    // Gives another thread that believes it holds the lock a chance to be noticed.
-    Thread.onSpinWait();
-    if (!arena.leave(slot, global + 1) || !alone) {
+  private void inside(Turns turns, int slot, Share share) {
+    if (!arena.enter(slot, share)) {
       turns.violations++;
     }
+    // Gives another thread that believes it holds the lock a chance to be noticed.
+    Thread.onSpinWait();
+    arena.leave(slot, share);
   }
 
   /** Takes turns with the other worker: each waits for the lock before the other releases it. */
@@ -317,7 +318,9 @@ public final class Worker {
         arena.set(WAITING + self, 1);
         mutex.lock();
         long got = System.nanoTime();
-        boolean alone = arena.enter(0, self + 1);
+        if (!arena.enter(0, mutex.share())) {
+          turns.violations++;
+        }
         if (arena.get(HOLDER) == other + 1) {
           turns.latencies.recordValue(Math.max(0, got - arena.get(RELEASED_AT)));
           turns.count++;
@@ -327,9 +330,7 @@ public final class Worker {
         await(() -> arena.get(WAITING + other) == 1 || arena.get(DONE + other) == 1);
         TimeUnit.MILLISECONDS.sleep(
             ThreadLocalRandom.current().nextInt(1, task.holdMillisMax() + 1));
-        if (!arena.leave(0, self + 1) || !alone) {
-          turns.violations++;
-        }
+        arena.leave(0, mutex.share());
         arena.set(RELEASED_AT, System.nanoTime());
         mutex.unlock();
         await(() -> arena.get(HOLDER) == other + 1 || arena.get(DONE + other) == 1);
@@ -377,7 +378,7 @@ public final class Worker {
       begun.countDown();
     }
     Turns turns = new Turns();
-    cycle(task, number, mutex, 0, turns);
+    cycle(mutex, 0, turns);
     return turns;
   }
 }

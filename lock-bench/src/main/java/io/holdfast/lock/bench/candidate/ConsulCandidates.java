@@ -17,7 +17,8 @@ final class ConsulCandidates {
     return Candidate.list(
         List.of(Candidate.floor(
             "floor", "two transactions", OkHttpClient.class, Scenario.ALL, BareConsul::new)),
-        HoldfastClient.candidates(url -> ConsulLocks.builder(new OkHttpClient(), url)),
+        HoldfastClient.withoutSemaphores(
+            url -> ConsulLocks.builder(new OkHttpClient(), url), ConsulLocks.Builder::build),
         Candidate.peer(
             "consul-client",
             "consul-client",

@@ -2,6 +2,7 @@ package io.holdfast.lock.bench.candidate;
 
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
+import io.holdfast.lock.bench.candidate.SessionLocks.Queries;
 import io.holdfast.lock.bench.scenario.Scenario;
 import io.holdfast.lock.bench.server.Sql;
 import io.holdfast.lock.jdbc.JdbcLocks;
@@ -9,6 +10,7 @@ import io.holdfast.lock.jdbc.SchemaMode;
 import java.sql.Driver;
 import java.time.Duration;
 import java.util.List;
+import java.util.Set;
 import net.javacrumbs.shedlock.provider.jdbctemplate.JdbcTemplateLockProvider;
 import org.springframework.core.io.ClassPathResource;
 import org.springframework.integration.jdbc.lock.DefaultLockRepository;
@@ -24,58 +26,92 @@ final class JdbcCandidates {
   private JdbcCandidates() {}
 
   static List<Candidate> mySql() {
-    return all(
-        com.mysql.cj.jdbc.Driver.class,
-        "mysql",
-        "MySQL GET_LOCK",
-        url -> new SessionLocks(url, "SELECT GET_LOCK(?, -1)", "SELECT RELEASE_LOCK(?)"));
+    Queries write = new Queries("SELECT GET_LOCK(?, -1)", "SELECT RELEASE_LOCK(?)");
+    Class<? extends Driver> driver = com.mysql.cj.jdbc.Driver.class;
+    return Candidate.list(
+        floors(driver),
+        holdfast(),
+        spring("mysql"),
+        shedLock("mysql"),
+        session(
+            "session-lock",
+            "MySQL GET_LOCK",
+            driver,
+            Scenario.ALL,
+            url -> new SessionLocks(url, null, write)));
   }
 
   static List<Candidate> postgres() {
-    return all(
-        org.postgresql.Driver.class,
-        "postgresql",
-        "PostgreSQL advisory lock",
-        url -> new SessionLocks(
-            url,
-            "SELECT pg_advisory_lock(hashtextextended(?, 0))",
-            "SELECT pg_advisory_unlock(hashtextextended(?, 0))"));
+    Queries read = new Queries(
+        "SELECT pg_advisory_lock_shared(hashtextextended(?, 0))",
+        "SELECT pg_advisory_unlock_shared(hashtextextended(?, 0))");
+    Queries write = new Queries(
+        "SELECT pg_advisory_lock(hashtextextended(?, 0))",
+        "SELECT pg_advisory_unlock(hashtextextended(?, 0))");
+    Class<? extends Driver> driver = org.postgresql.Driver.class;
+    String label = "PostgreSQL advisory lock";
+    return Candidate.list(
+        floors(driver),
+        holdfast(),
+        spring("postgresql"),
+        shedLock("postgresql"),
+        session(
+            "session-lock", label, driver, Scenario.ALL, url -> new SessionLocks(url, null, write)),
+        session(
+            "session-reads",
+            label,
+            driver,
+            Scenario.READING,
+            url -> new SessionLocks(url, read, null)),
+        session(
+            "session-read-write",
+            label,
+            driver,
+            Scenario.MOSTLY_READING,
+            url -> new SessionLocks(url, read, write)));
   }
 
-  private static List<Candidate> all(
-      Class<? extends Driver> driver,
-      String dialect,
-      String sessionLabel,
-      Client.Opener sessionLocks) {
-    return Candidate.list(
-        List.of(
-            Candidate.floor("floor", "UPDATE, UPDATE", driver, Scenario.ONE_JVM, BareUpdates::new),
-            Candidate.floor(
-                "floor-row",
-                "SELECT FOR UPDATE, COMMIT",
-                driver,
-                Scenario.SEVERAL_JVMS,
-                BareRowLocks::new)),
-        HoldfastClient.candidates(url -> JdbcLocks.builder(pool(url)).schema(SchemaMode.CREATE)),
-        Candidate.peer(
-            "spring",
-            "Spring Integration",
-            JdbcLockRegistry.class,
-            Scenario.ALL_BUT_LEASES,
-            url -> spring(url, dialect)),
-        Candidate.peer(
-            "shedlock",
-            "ShedLock",
-            JdbcTemplateLockProvider.class,
-            Scenario.FREE,
-            url -> shedLock(url, dialect)),
-        Candidate.of(
-            "session-lock",
-            sessionLabel,
-            Candidate.Role.SESSION,
+  private static List<Candidate> floors(Class<? extends Driver> driver) {
+    return List.of(
+        Candidate.floor("floor", "UPDATE, UPDATE", driver, Scenario.ONE_JVM, BareUpdates::new),
+        Candidate.floor(
+            "floor-row",
+            "SELECT FOR UPDATE, COMMIT",
             driver,
-            Scenario.ALL,
-            sessionLocks));
+            Scenario.SEVERAL_JVMS,
+            BareRowLocks::new));
+  }
+
+  private static List<Candidate> holdfast() {
+    return HoldfastClient.candidates(
+        url -> JdbcLocks.builder(pool(url)).schema(SchemaMode.CREATE), JdbcLocks.Builder::build);
+  }
+
+  private static Candidate spring(String dialect) {
+    return Candidate.peer(
+        "spring",
+        "Spring Integration",
+        JdbcLockRegistry.class,
+        Scenario.ALL_BUT_LEASES,
+        url -> spring(url, dialect));
+  }
+
+  private static Candidate shedLock(String dialect) {
+    return Candidate.peer(
+        "shedlock",
+        "ShedLock",
+        JdbcTemplateLockProvider.class,
+        Scenario.FREE,
+        url -> shedLock(url, dialect));
+  }
+
+  private static Candidate session(
+      String id,
+      String label,
+      Class<? extends Driver> driver,
+      Set<Scenario> scenarios,
+      Client.Opener opener) {
+    return Candidate.of(id, label, Candidate.Role.SESSION, driver, scenarios, opener);
   }
 
   private static HikariDataSource pool(String url) {

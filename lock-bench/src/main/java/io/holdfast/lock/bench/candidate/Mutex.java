@@ -1,5 +1,8 @@
 package io.holdfast.lock.bench.candidate;
 
+import io.holdfast.lock.bench.scenario.Share;
+import java.util.concurrent.ThreadLocalRandom;
+
 /** One thread's handle on one lock; locked and unlocked in turn, by that thread alone. */
 public interface Mutex {
   /**
@@ -10,6 +13,11 @@ public interface Mutex {
 
   void unlock() throws Exception;
 
+  /** Returns the part of the lock that this thread has while it is inside. */
+  default Share share() {
+    return Share.ALL;
+  }
+
   /** An action of a mutex without state. */
   @FunctionalInterface
   interface Step {
@@ -17,6 +25,10 @@ public interface Mutex {
   }
 
   static Mutex of(Step lock, Step unlock) {
+    return of(lock, unlock, Share.ALL);
+  }
+
+  static Mutex of(Step lock, Step unlock, Share share) {
     return new Mutex() {
       @Override
       public void lock() throws Exception {
@@ -26,6 +38,34 @@ public interface Mutex {
       @Override
       public void unlock() throws Exception {
         unlock.run();
+      }
+
+      @Override
+      public Share share() {
+        return share;
+      }
+    };
+  }
+
+  /** Returns a handle that reads nine times of ten, at random, and writes otherwise. */
+  static Mutex mostlyReading(Mutex read, Mutex write) {
+    return new Mutex() {
+      private Mutex last = write;
+
+      @Override
+      public void lock() throws Exception {
+        last = ThreadLocalRandom.current().nextInt(10) == 0 ? write : read;
+        last.lock();
+      }
+
+      @Override
+      public void unlock() throws Exception {
+        last.unlock();
+      }
+
+      @Override
+      public Share share() {
+        return last.share();
       }
     };
   }

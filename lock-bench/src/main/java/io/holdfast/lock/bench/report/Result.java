@@ -24,7 +24,7 @@ import org.jspecify.annotations.Nullable;
  * @param bestPeer that peer
  * @param ofSession the median of the ratios to the database's own lock, which ends with its
  *     connection
- * @param fault the reason why the figures don't count: two holders at once, or an error
+ * @param fault the reason why the figures don't count: too many holders at once, or an error
  */
 public record Result(
     Contestant contestant,
@@ -70,7 +70,7 @@ public record Result(
   private static @Nullable String fault(List<Round> own) {
     long violations = own.stream().mapToLong(Round::violations).sum();
     if (violations > 0) {
-      return "two holders at once, " + violations + " times";
+      return "too many holders at once, " + violations + " times";
     }
     return own.stream().map(Round::error).filter(Objects::nonNull).findFirst().orElse(null);
   }

@@ -11,8 +11,8 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 
 /**
- * Memory that all JVMs of a candidate share. It records who is inside each lock, so that two
- * holders at once are noticed whatever the store says, and the times of hand-offs.
+ * Memory that all JVMs of a candidate share. It records how much of each lock is taken, so that too
+ * many holders at once are noticed whatever the store says, and the times of hand-offs.
  */
 public final class Arena {
   /** The size, in longs. */
@@ -39,14 +39,15 @@ public final class Arena {
     }
   }
 
-  /** Enters a lock; returns whether nobody was inside. */
-  public boolean enter(int slot, long who) {
-    return (long) LONGS.getAndSet(memory, at(FIRST_SLOT + slot), who) == 0;
+  /** Enters a lock; returns whether there was room beside those who are inside. */
+  public boolean enter(int slot, Share share) {
+    long inside = (long) LONGS.getAndAdd(memory, at(FIRST_SLOT + slot), share.weight());
+    return inside + share.weight() <= share.whole();
   }
 
-  /** Leaves a lock; returns whether nobody came in meanwhile. */
-  public boolean leave(int slot, long who) {
-    return LONGS.compareAndSet(memory, at(FIRST_SLOT + slot), who, 0L);
+  /** Leaves a lock. */
+  public void leave(int slot, Share share) {
+    LONGS.getAndAdd(memory, at(FIRST_SLOT + slot), -share.weight());
   }
 
   public long get(int index) {

@@ -33,7 +33,17 @@ public enum Scenario {
    */
   NAMES_10(Kind.WALK, 1, 8, 10, "Free locks, 8 threads, 10 names"),
   NAMES_1000(Kind.WALK, 1, 8, 1_000, "Free locks, 8 threads, 1,000 names"),
-  NAMES_100000(Kind.WALK, 1, 8, 100_000, "Free locks, 8 threads, 100,000 names");
+  NAMES_100000(Kind.WALK, 1, 8, 100_000, "Free locks, 8 threads, 100,000 names"),
+  /** Here and in the next, all read. */
+  READS_1(Kind.CYCLES, 1, 1, 1, "One lock to read, 1 thread"),
+  READS_8(Kind.CYCLES, 1, 8, 1, "One lock to read, 8 threads of one client"),
+  /** Nine times of ten a thread reads, otherwise it writes. */
+  READS_FOUR_JVMS(Kind.CYCLES, 4, 2, 1, "One lock, 4 JVMs x 2 threads, 9 of 10 read"),
+  PERMITS_1(Kind.CYCLES, 1, 1, 1, "3 permits, 1 thread"),
+  PERMITS_FOUR_JVMS(Kind.CYCLES, 4, 4, 1, "3 permits, 4 JVMs x 4 threads");
+
+  /** The number of permits of each semaphore. */
+  public static final int PERMITS = 3;
 
   /** The kinds of scenario: what happens in a round, and which figure counts. */
   public enum Kind {
@@ -79,17 +89,34 @@ public enum Scenario {
   public static final Set<Scenario> ONE_JVM = EnumSet.of(ONE_CLIENT, FREE.toArray(Scenario[]::new));
   public static final Set<Scenario> SEVERAL_JVMS =
       EnumSet.of(FOUR_JVMS, HAND_OFF, WAITERS_1, WAITERS_50, WAITERS_1000);
-  public static final Set<Scenario> ALL_BUT_LEASES = EnumSet.complementOf(EnumSet.of(LEASES));
-  public static final Set<Scenario> ALL_BUT_1000_WAITERS =
-      EnumSet.complementOf(EnumSet.of(WAITERS_1000));
-  public static final Set<Scenario> ALL = EnumSet.allOf(Scenario.class);
+  public static final Set<Scenario> READING = EnumSet.of(READS_1, READS_8);
+  public static final Set<Scenario> MOSTLY_READING = EnumSet.of(READS_FOUR_JVMS);
+  public static final Set<Scenario> OF_PERMITS = EnumSet.of(PERMITS_1, PERMITS_FOUR_JVMS);
+
+  /** Those with locks that one thread has at a time. */
+  public static final Set<Scenario> ALL = EnumSet.range(UNCONTENDED_1, NAMES_100000);
+
+  public static final Set<Scenario> ALL_BUT_LEASES = allBut(LEASES);
+  public static final Set<Scenario> ALL_BUT_1000_WAITERS = allBut(WAITERS_1000);
 
   /** The scenarios that show the most important results within a few minutes. */
-  public static final Set<Scenario> QUICK =
-      EnumSet.of(UNCONTENDED_1, UNCONTENDED_8, ONE_CLIENT, FOUR_JVMS, HAND_OFF);
+  public static final Set<Scenario> QUICK = EnumSet.of(
+      UNCONTENDED_1,
+      UNCONTENDED_8,
+      ONE_CLIENT,
+      FOUR_JVMS,
+      HAND_OFF,
+      READS_FOUR_JVMS,
+      PERMITS_FOUR_JVMS);
 
   /** The scenarios that show what a network costs. */
   public static final Set<Scenario> NETWORK = EnumSet.of(UNCONTENDED_1, UNCONTENDED_8);
+
+  private static Set<Scenario> allBut(Scenario one) {
+    Set<Scenario> others = EnumSet.copyOf(ALL);
+    others.remove(one);
+    return others;
+  }
 
   /**
    * Returns the scenarios with an id.
@@ -126,6 +153,11 @@ public enum Scenario {
    */
   public int threads() {
     return threads;
+  }
+
+  /** Whether one thread takes and gives back a lock that nobody else wants. */
+  public boolean isOneThreads() {
+    return kind == Kind.CYCLES && jvms * threads == 1;
   }
 
   /** Returns the number of locks; if it is one, all threads want the same. */

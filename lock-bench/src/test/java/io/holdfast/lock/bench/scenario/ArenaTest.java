@@ -2,7 +2,9 @@ package io.holdfast.lock.bench.scenario;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.io.IOException;
 import java.nio.file.Path;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -10,25 +12,45 @@ class ArenaTest {
   @TempDir
   private Path folder;
 
-  @Test
-  void whoComesInWhileAnotherIsInsideIsNoticedByBoth() throws Exception {
-    // Mapped twice, as by two JVMs.
-    Arena one = new Arena(folder.resolve("arena"));
-    Arena other = new Arena(folder.resolve("arena"));
+  private Arena one;
+  private Arena other;
 
-    assertThat(one.enter(0, 1)).isTrue();
-    assertThat(other.enter(0, 2)).isFalse();
-    assertThat(one.leave(0, 1)).isFalse();
+  /** Mapped twice, as by two JVMs. */
+  @BeforeEach
+  void map() throws IOException {
+    one = new Arena(folder.resolve("arena"));
+    other = new Arena(folder.resolve("arena"));
   }
 
   @Test
-  void whoComesInAfterAnotherLeftIsAlone() throws Exception {
-    Arena one = new Arena(folder.resolve("arena"));
-    Arena other = new Arena(folder.resolve("arena"));
+  void whoComesInWhileAnotherIsInsideIsNoticed() {
+    assertThat(one.enter(0, Share.ALL)).isTrue();
+    assertThat(other.enter(0, Share.ALL)).isFalse();
+    assertThat(other.enter(1, Share.ALL)).isTrue();
+  }
 
-    assertThat(one.enter(0, 1)).isTrue();
-    assertThat(one.leave(0, 1)).isTrue();
-    assertThat(other.enter(0, 2)).isTrue();
-    assertThat(other.leave(0, 2)).isTrue();
+  @Test
+  void whoComesInAfterAnotherLeftIsAlone() {
+    assertThat(one.enter(0, Share.ALL)).isTrue();
+    one.leave(0, Share.ALL);
+    assertThat(other.enter(0, Share.ALL)).isTrue();
+  }
+
+  @Test
+  void readersAreInsideTogetherAndNotWithAWriter() {
+    assertThat(one.enter(0, Share.READ)).isTrue();
+    assertThat(other.enter(0, Share.READ)).isTrue();
+    one.leave(0, Share.READ);
+    assertThat(one.enter(0, Share.ALL)).isFalse();
+    other.leave(0, Share.READ);
+    assertThat(other.enter(0, Share.READ)).isFalse();
+  }
+
+  @Test
+  void noMoreAreInsideThanThereArePermits() {
+    Share permit = Share.permitOf(2);
+    assertThat(one.enter(0, permit)).isTrue();
+    assertThat(other.enter(0, permit)).isTrue();
+    assertThat(one.enter(0, permit)).isFalse();
   }
 }
