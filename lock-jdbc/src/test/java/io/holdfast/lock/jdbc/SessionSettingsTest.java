@@ -68,6 +68,7 @@ class SessionSettingsTest {
     for (AutoCloseable one : opened) {
       one.close();
     }
+    opened.clear();
   }
 
   @ParameterizedTest
