@@ -437,22 +437,29 @@ class PermitsTest extends ServerTest {
   @Test
   void marksThatAreWaitedForCostNoWriteWhenSomebodyJoins() throws Exception {
     Duration hold = Duration.ofSeconds(60);
-    PermitGrant kept = (PermitGrant) Stores.take(store, claim(1, hold));
-    Waiter waiter = queue(other, 1);
-    store.release(kept, hold);
-    waiter.awaitWakeUp();
-    waiter.assertWaits();
-    long before = FourLetters.writes(server);
-    Waiter behind = queue(store, 1);
-    assertThat(FourLetters.writes(server) - before)
+    long toJoin = Long.MAX_VALUE;
+    long inAll = Long.MAX_VALUE;
+    // The fewest of three: the server also writes when a session of another test ends.
+    for (int i = 0; i < 3; i++) {
+      PermitGrant kept = (PermitGrant) Stores.take(store, claim(1, hold));
+      Waiter waiter = queue(other, 1);
+      store.release(kept, hold);
+      waiter.awaitWakeUp();
+      waiter.assertWaits();
+      long before = FourLetters.writes(server);
+      Waiter behind = queue(store, 1);
+      toJoin = Math.min(toJoin, FourLetters.writes(server) - before);
+      behind.leave();
+      assertThat(other.forceRelease(key, kept.number())).isTrue();
+      inAll = Math.min(inAll, FourLetters.writes(server) - before);
+      release(other, enter(waiter));
+    }
+    assertThat(toJoin)
         .as("writes of one that joins with a permit, and then waits in place of that")
         .isEqualTo(3);
-    behind.leave();
-    assertThat(other.forceRelease(key, kept.number())).isTrue();
-    assertThat(FourLetters.writes(server) - before)
+    assertThat(inAll)
         .as("with those of who leaves and who frees the permit; nobody asks for the time")
         .isEqualTo(5);
-    release(other, enter(waiter));
   }
 
   @Test

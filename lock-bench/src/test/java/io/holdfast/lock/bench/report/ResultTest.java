@@ -54,13 +54,13 @@ class ResultTest {
   }
 
   @Test
-  void whoLetsTwoInIsMarkedAndIsNobodysMeasure() {
+  void whoLetsTooManyInIsMarkedAndIsNobodysMeasure() {
     rates(1, 1000, 900, 100, 450);
     rounds.add(new Round(Scenario.UNCONTENDED_1, "fast", 2, Map.of(Figure.RATE, 450.0), 1, null));
 
     Result guilty = result(Scenario.UNCONTENDED_1, "fast");
 
-    assertThat(guilty.fault()).contains("two holders");
+    assertThat(guilty.fault()).contains("too many holders");
     assertThat(guilty.ofFloor()).isNull();
     assertThat(result(Scenario.UNCONTENDED_1, "holdfast").bestPeer()).isEqualTo(slow);
   }
