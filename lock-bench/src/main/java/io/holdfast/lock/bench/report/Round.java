@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
  * The measurements of one candidate in one round of a scenario.
  *
  * @param figures the figures that were measured
- * @param violations the number of times that two holders were inside at once
+ * @param violations the number of times that more holders were inside than may be
  * @param error the failure that ended the round, if any
  */
 public record Round(
