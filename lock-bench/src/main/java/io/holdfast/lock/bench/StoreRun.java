@@ -39,6 +39,7 @@ final class StoreRun implements AutoCloseable {
   private static final double COMPILE_SHARE_MAX = 0.02;
 
   private static final int HOLD_MILLIS_MAX = 100;
+  private static final int STAY_MILLIS_MAX = 20;
   private static final int WATCH_WAITERS_MILLIS = 10_000;
   private static final int WATCH_LEASES_MILLIS = 30_000;
 
@@ -163,6 +164,14 @@ final class StoreRun implements AutoCloseable {
       cold.removeAll(warm);
       warm.addAll(cold);
       compile(candidate, cold);
+      if (scenario.isContended()) {
+        // While it is measured, nobody is inside for long enough to meet another.
+        jvms.arena(candidate).clear();
+        Task stays = task(Task.Action.STAYS, scenario, candidate)
+            .withMillis(effort.warmUpMillis())
+            .withHoldMillisMax(STAY_MILLIS_MAX);
+        check(ask(own, stays, scenario.threads()));
+      }
       if (scenario.kind() == Scenario.Kind.WALK) {
         check(ask(own, task(Task.Action.TOUCH, scenario, candidate), scenario.threads()));
       }
@@ -202,6 +211,10 @@ final class StoreRun implements AutoCloseable {
     for (Sample sample : samples) {
       if (sample.error() != null) {
         throw new BenchException(sample.error(), null);
+      }
+      if (sample.violations() > 0) {
+        throw new BenchException(
+            "too many holders at once, " + sample.violations() + " times", null);
       }
     }
   }

@@ -118,7 +118,7 @@ public final class Worker {
     }
     return switch (task.action()) {
       case TOUCH -> together(task, number -> touch(task, number));
-      case CYCLES -> together(task, number -> cycles(task, number));
+      case CYCLES, STAYS -> together(task, number -> cycles(task, number));
       case HAND_OFF -> together(task, number -> handOff(task));
       // Not on a worker's thread: they may be waiting for a lock.
       case WATCH ->
@@ -266,7 +266,7 @@ public final class Worker {
     Turns turns = new Turns();
     for (int turn = 0; turn < task.share(number); turn++) {
       int name = task.name(number, turn);
-      cycle(mutex(number, task.prefix() + name), name, turns);
+      cycle(task, mutex(number, task.prefix() + name), name, turns);
     }
     return turns;
   }
@@ -284,26 +284,28 @@ public final class Worker {
         mutex = mutex(number, task.prefix() + name);
         own[turn] = mutex;
       }
-      cycle(mutex, name, turns);
+      cycle(task, mutex, name, turns);
       turns.latencies.recordValue(System.nanoTime() - begun);
     }
     return turns;
   }
 
-  private void cycle(Mutex mutex, int name, Turns turns) throws Exception {
+  private void cycle(Task task, Mutex mutex, int name, Turns turns) throws Exception {
     mutex.lock();
-    inside(turns, name, mutex.share());
+    Share share = mutex.share();
+    if (!arena.enter(name, share)) {
+      turns.violations++;
+    }
+    if (task.action() == Task.Action.STAYS) {
+      hold(task);
+    }
+    arena.leave(name, share);
     mutex.unlock();
     turns.count++;
   }
 
-  private void inside(Turns turns, int slot, Share share) {
-    if (!arena.enter(slot, share)) {
-      turns.violations++;
-    }
-    // Gives another thread that believes it holds the lock a chance to be noticed.
-    Thread.onSpinWait();
-    arena.leave(slot, share);
+  private static void hold(Task task) throws InterruptedException {
+    TimeUnit.MILLISECONDS.sleep(ThreadLocalRandom.current().nextInt(1, task.holdMillisMax() + 1));
   }
 
   /** Takes turns with the other worker: each waits for the lock before the other releases it. */
@@ -328,8 +330,7 @@ public final class Worker {
         arena.set(WAITING + self, 0);
         arena.set(HOLDER, self + 1);
         await(() -> arena.get(WAITING + other) == 1 || arena.get(DONE + other) == 1);
-        TimeUnit.MILLISECONDS.sleep(
-            ThreadLocalRandom.current().nextInt(1, task.holdMillisMax() + 1));
+        hold(task);
         arena.leave(0, mutex.share());
         arena.set(RELEASED_AT, System.nanoTime());
         mutex.unlock();
@@ -378,7 +379,7 @@ public final class Worker {
       begun.countDown();
     }
     Turns turns = new Turns();
-    cycle(mutex, 0, turns);
+    cycle(task, mutex, 0, turns);
     return turns;
   }
 }

@@ -160,6 +160,11 @@ public enum Scenario {
     return kind == Kind.CYCLES && jvms * threads == 1;
   }
 
+  /** Whether threads do nothing but take and give back a lock that others want, too. */
+  public boolean isContended() {
+    return kind == Kind.CYCLES && jvms * threads > names;
+  }
+
   /** Returns the number of locks; if it is one, all threads want the same. */
   public int names() {
     return names;

@@ -10,8 +10,8 @@ package io.holdfast.lock.bench.scenario;
  * @param threads the number of this worker's threads
  * @param first the number of this worker's first thread among those of all workers
  * @param allThreads the number of threads of all workers
- * @param holdMillisMax the longest time for which a lock that is handed off is held, in
- *     milliseconds: from 1 to this, at random
+ * @param holdMillisMax the longest time for which a lock that is handed off or stayed in is held,
+ *     in milliseconds: from 1 to this, at random
  */
 public record Task(
     Action action,
@@ -39,6 +39,8 @@ public record Task(
     TOUCH,
     /** Acquire and release until the time is over. */
     CYCLES,
+    /** The same, but stay inside for some milliseconds each time, so that too many would meet. */
+    STAYS,
     /** Take turns with the other worker until the time is over. */
     HAND_OFF,
     /** Take the locks and keep them. */
