@@ -317,6 +317,11 @@ public final class StoreLink extends FaultLink implements Link {
       }
 
       @Override
+      public Optional<Grant> handedOver() {
+        return isSilent() ? Optional.empty() : ticket.handedOver();
+      }
+
+      @Override
       public Optional<String> holder() {
         return ticket.holder();
       }

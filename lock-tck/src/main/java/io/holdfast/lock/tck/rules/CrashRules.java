@@ -20,6 +20,7 @@ import io.holdfast.lock.tck.process.ChildProcess;
 import java.time.Duration;
 import java.util.Collections;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -163,10 +164,12 @@ public abstract class CrashRules extends RuleTest {
     Lease lease = take(holder.get(name, lasting()));
     killAndStart();
     takeDespiteFailures(other, freshName(), LONG).close();
-    assertThat(other.get(name).tryLock())
-        .as(
-            "tryLock() by another client, of a lease from before the kill that is %s",
-            lease.state())
+    Optional<Lease> others = other.get(name).tryLock();
+    assertThat(others.isPresent() && lease.isHeld())
+        .as("Unsafe: the lease from before the kill and that of another client are held")
+        .isFalse();
+    assertThat(others)
+        .as("tryLock() by another client, after a kill and the loss of the lease")
         .isEmpty();
     eventuallyAnswered(LONG, lease::verify);
     lease.close();

@@ -6,7 +6,9 @@ import io.holdfast.lock.Lease;
 import io.holdfast.lock.LockClient;
 import io.holdfast.lock.LockClientBuilder;
 import io.holdfast.lock.spi.LockStore;
+import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoreSettings;
+import io.holdfast.lock.tck.Capability;
 import io.holdfast.lock.tck.GuardedWrites;
 import io.holdfast.lock.tck.TappedBuilder;
 import io.holdfast.lock.tck.broken.Decorator.Bug;
@@ -14,23 +16,29 @@ import io.holdfast.lock.tck.fault.Link;
 import io.holdfast.lock.tck.fault.StoreLink;
 import io.holdfast.lock.tck.memory.InMemoryFixture;
 import java.util.Collections;
+import java.util.EnumSet;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.UnaryOperator;
 
-/** The in-memory store with a bug. */
+/** The in-memory store with a bug, behind a server that can be stopped. */
 final class BrokenFixture extends InMemoryFixture {
+  /** What all clients reach the store through. */
+  private final StoreLink server = new StoreLink();
+
   private Function<LockStore, LockStore> storeBug = store -> store;
   private Function<LockStore, LockStore> engineBug = store -> store;
   private UnaryOperator<LockClient> clientBug = client -> client;
   private Consumer<LockClientBuilder<?>> settingsBug = builder -> {};
   private UnaryOperator<GuardedWrites> guardBug = writes -> writes;
   private UnaryOperator<Link> linkBug = link -> link;
+  private Restart restartBug = store -> {};
   private final Map<Link, StoreLink> links = Collections.synchronizedMap(new IdentityHashMap<>());
 
   /** Puts a bug into the store itself: behind the link, and behind what watches the store. */
@@ -38,6 +46,16 @@ final class BrokenFixture extends InMemoryFixture {
     BrokenFixture fixture = new BrokenFixture();
     fixture.storeBug = bug;
     return fixture;
+  }
+
+  /** What a server does to its store when it is started again. */
+  interface Restart {
+    void run(LockStore store) throws StoreException;
+  }
+
+  BrokenFixture withRestart(Restart bug) {
+    restartBug = bug;
+    return this;
   }
 
   /** Puts a bug into the calls of the store: before the link, and before what watches the store. */
@@ -114,8 +132,37 @@ final class BrokenFixture extends InMemoryFixture {
   }
 
   @Override
+  public Set<Capability> capabilities() {
+    Set<Capability> capabilities = EnumSet.copyOf(super.capabilities());
+    capabilities.addAll(
+        Set.of(Capability.SERVER_PAUSE, Capability.SERVER_RESTART, Capability.DURABLE));
+    return capabilities;
+  }
+
+  @Override
+  public void pauseServer() {
+    server.hold(Link.Direction.REQUESTS);
+  }
+
+  @Override
+  public void resumeServer() {
+    server.heal();
+  }
+
+  @Override
+  public void killServer() {
+    server.refuse();
+  }
+
+  @Override
+  public void startServer() throws StoreException {
+    restartBug.run(plainStore());
+    server.heal();
+  }
+
+  @Override
   protected LockStore openStore(StoreSettings settings) {
-    return storeBug.apply(super.openStore(settings));
+    return server.through(storeBug.apply(super.openStore(settings)), settings.storeTimeout());
   }
 
   @Override

@@ -43,6 +43,7 @@ import java.util.OptionalInt;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BiFunction;
@@ -951,6 +952,61 @@ class BrokenStoresTest {
         "L-8.13 aGuardRefusesAForeignLease",
         "a guarded write by a lease that no client gave",
         guard((real, log, lease, beforeEffect) -> lease.verify()));
+  }
+
+  // ---- outages
+
+  @Test
+  void aServerThatForgetsTheHolderWhenItIsKilledIsCaught() {
+    assertCaught(
+        "L-9.3 aServerThatWasKilledStillKnowsTheHolder",
+        "Unsafe: the lease from before the kill and that of another client are held",
+        new BrokenFixture().withRestart(store -> {
+          for (StoredLock held : store.list(LockKind.MUTEX, "", 100)) {
+            boolean unused = store.forceRelease(held.key(), held.holder().number());
+          }
+        }));
+  }
+
+  @Test
+  void aServerThatCountsFromOneWhenItIsKilledIsCaught() {
+    AtomicBoolean killed = new AtomicBoolean();
+    assertCaught(
+        "L-9.3 tokensRiseOverARestartOfTheServer",
+        "a token after the restart",
+        store(new OtherGrants() {
+              @Override
+              Changed told(Grant real, Claim claim, Duration took) {
+                return new Changed(real, claim, killed.get() ? 1 : real.number(), claim.ttl());
+              }
+            })
+            .withRestart(store -> killed.set(true)));
+  }
+
+  @Test
+  void aRenewalThatNobodyConfirmedIsCaught() {
+    assertCaught(
+        "L-9.4 aServerThatAnswersNobodyForLongerThanTheTtlCostsTheLeaseAndNothingElse",
+        "the lease ends at its deadline",
+        engine(in(
+            "renew",
+            (LockStore real, List<Grant> grants) -> grants.stream()
+                .map(grant -> new Renewal.Renewed(grant.claim().ttl()))
+                .toList())));
+  }
+
+  @Test
+  void aRenewalWithoutAnAnswerThatCountsAsALossIsCaught() {
+    assertCaught(
+        "L-9.4 aShortPauseOfTheServerCostsNothing",
+        "the lease ends",
+        engine(in("renew", (LockStore real, List<Grant> grants) -> {
+          try {
+            return real.renew(grants);
+          } catch (StoreException e) {
+            return grants.stream().map(grant -> new Renewal.Lost()).toList();
+          }
+        })));
   }
 
   // ---- a slow store

@@ -6,7 +6,6 @@ import static org.junit.platform.engine.discovery.DiscoverySelectors.selectClass
 import io.holdfast.lock.tck.Fixture;
 import io.holdfast.lock.tck.LockConformance;
 import io.holdfast.lock.tck.Rule;
-import io.holdfast.lock.tck.memory.InMemoryFixture;
 import java.lang.reflect.Method;
 import java.util.List;
 import java.util.Map;
@@ -46,7 +45,7 @@ final class RuleCheck {
   static void assertCaught(String ruleAndTest, String message, Fixture broken) {
     String rule = ruleAndTest.substring(0, ruleAndTest.indexOf(' '));
     String test = ruleAndTest.substring(rule.length() + 1);
-    assertThat(CORRECT.computeIfAbsent(rule, same -> failures(new InMemoryFixture(), same)))
+    assertThat(CORRECT.computeIfAbsent(rule, same -> failures(new BrokenFixture(), same)))
         .as("failures of the correct store")
         .isEmpty();
     Map<String, Throwable> failures = failures(broken, rule, named(test));
