@@ -7,7 +7,7 @@ import org.jspecify.annotations.Nullable;
  * One call of a worker's thread for a lock, and its outcome. All times are {@link System#nanoTime},
  * which is one clock for all processes of the machine; zero if the call did not get that far.
  *
- * @param name the lock's number
+ * @param name the number of the lock, or of the permit, which stands behind those of the locks
  * @param options the kind of call and lease, as text
  * @param recovery whether it was made after the last fault, to see that the name is free
  * @param askedAt before the call
@@ -112,7 +112,11 @@ record Attempt(
 
   /** Whether it asked for what it would share with others that read. */
   boolean reads() {
-    return options.contains(Call.text(Call.Kind.READ));
+    return isOf(Call.Kind.READ);
+  }
+
+  boolean isOf(Call.Kind kind) {
+    return options.contains(Call.text(kind));
   }
 
   /**

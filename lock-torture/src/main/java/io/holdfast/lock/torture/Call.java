@@ -6,6 +6,7 @@ import io.holdfast.lock.LockClient;
 import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.Ownership;
 import io.holdfast.lock.ReadWriteClient;
+import io.holdfast.lock.SemaphoreClient;
 import java.time.Duration;
 import java.util.Locale;
 import java.util.Random;
@@ -25,6 +26,9 @@ record Call(Way way, Kind kind, Ownership ownership, Duration maxWait) {
 
   private static final int WAIT_MILLIS_MAX = 2_500;
 
+  /** The permits of a semaphore. */
+  static final int PERMITS = 2;
+
   /** The method. */
   enum Way {
     TRY_ONCE,
@@ -42,22 +46,36 @@ record Call(Way way, Kind kind, Ownership ownership, Duration maxWait) {
     /** Renewed, with a minimum hold. */
     KEPT,
     /** Renewed, and shared with others that read. */
-    READ
+    READ,
+    /** Renewed, of one permit of a semaphore. */
+    PERMIT
   }
 
-  /** @param hasReaders whether the store has read-write locks */
-  static Call any(Random random, boolean hasReaders) {
+  /** Returns a call of a kind that this client has. */
+  static Call any(Random random, LockClient client) {
     Way way = Way.values()[random.nextInt(Way.values().length)];
-    int kind = random.nextInt(hasReaders ? 40 : 20);
+    int kinds =
+        client instanceof SemaphoreClient ? 65 : client instanceof ReadWriteClient ? 40 : 20;
     return new Call(
         way,
-        kind < 11
-            ? Kind.RENEWED
-            : kind < 17 ? Kind.FIXED : kind < 19 ? Kind.BOUNDED : kind < 20 ? Kind.KEPT : Kind.READ,
+        kind(random.nextInt(kinds)),
         random.nextInt(3) == 0 ? Ownership.LEASE : Ownership.THREAD,
         way == Way.TRY_FOR || way == Way.LOCK_WITHIN
             ? Duration.ofMillis(random.nextInt(WAIT_MILLIS_MAX))
             : Duration.ZERO);
+  }
+
+  private static Kind kind(int dice) {
+    if (dice < 11) {
+      return Kind.RENEWED;
+    } else if (dice < 17) {
+      return Kind.FIXED;
+    } else if (dice < 19) {
+      return Kind.BOUNDED;
+    } else if (dice < 20) {
+      return Kind.KEPT;
+    }
+    return dice < 40 ? Kind.READ : Kind.PERMIT;
   }
 
   /**
@@ -75,11 +93,13 @@ record Call(Way way, Kind kind, Ownership ownership, Duration maxWait) {
     };
   }
 
-  /** Returns the lock that it asks for. */
+  /** Returns what it asks for: a lock, or the semaphore of that name. */
   Acquirable<? extends AnyLease> lock(LockClient client, String name) {
-    return kind == Kind.READ
-        ? ((ReadWriteClient) client).readWrite(name, options()).read()
-        : client.get(name, options());
+    return switch (kind) {
+      case READ -> ((ReadWriteClient) client).readWrite(name, options()).read();
+      case PERMIT -> ((SemaphoreClient) client).semaphore(name, PERMITS, options());
+      case RENEWED, FIXED, BOUNDED, KEPT -> client.get(name, options());
+    };
   }
 
   long maxWaitMillis() {
@@ -92,7 +112,7 @@ record Call(Way way, Kind kind, Ownership ownership, Duration maxWait) {
 
   LockOptions options() {
     LockOptions options = switch (kind) {
-      case RENEWED, READ -> LockOptions.renewed(StoreKind.TTL);
+      case RENEWED, READ, PERMIT -> LockOptions.renewed(StoreKind.TTL);
       case FIXED -> LockOptions.fixed(StoreKind.FIXED_TTL);
       case BOUNDED -> LockOptions.renewed(StoreKind.TTL).withMaxHold(MAX_HOLD);
       case KEPT -> LockOptions.renewed(StoreKind.TTL).withMinHold(MIN_HOLD);

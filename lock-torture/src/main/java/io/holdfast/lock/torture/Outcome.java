@@ -26,6 +26,11 @@ record Outcome(Plan plan, Evidence evidence, List<Finding> findings, long recove
     return count(Attempt::granted);
   }
 
+  /** Returns the number of leases of a kind. */
+  long sections(Call.Kind kind) {
+    return count(attempt -> attempt.granted() && attempt.isOf(kind));
+  }
+
   long writes() {
     return count(a -> a.write() == Write.DONE);
   }
@@ -37,13 +42,15 @@ record Outcome(Plan plan, Evidence evidence, List<Finding> findings, long recove
   String summary() {
     return String.format(
         Locale.ROOT,
-        "%s, seed %d: %d faults, %d calls, %d leases, %d of them lost, %d calls failed, %d had no"
+        "%s, seed %d: %d faults, %d calls, %d leases (%d to read, %d permits), %d of them lost, %d calls failed, %d had no"
             + " memory or thread, %d guarded writes; recovered in %.1f s; %d violations%s",
         plan.store().option(),
         plan.seed(),
         evidence.faults().size(),
         evidence.attempts().size(),
         sections(),
+        sections(Call.Kind.READ),
+        sections(Call.Kind.PERMIT),
         count(a -> a.closing() == Closing.LOST),
         count(a -> a.answer() == Answer.STORE_FAILED),
         count(a -> a.answer() == Answer.STARVED || a.closing() == Closing.STARVED),

@@ -12,7 +12,7 @@ import java.util.stream.Stream;
 /** The results of all schedules that are kept: a file for each store, and the page made of them. */
 final class Results {
   private static final String HEAD =
-      "seed\tseconds\tfaults\tleases\twrites\tviolations\tdocumented\trecovery_ms\n";
+      "seed\tseconds\tfaults\tleases\treads\tpermits\twrites\tviolations\tdocumented\trecovery_ms\n";
 
   private Results() {}
 
@@ -22,6 +22,8 @@ final class Results {
       long seconds,
       long faults,
       long leases,
+      long reads,
+      long permits,
       long writes,
       long violations,
       long documented,
@@ -32,6 +34,8 @@ final class Results {
           outcome.plan().seconds(),
           outcome.evidence().faults().size(),
           outcome.sections(),
+          outcome.sections(Call.Kind.READ),
+          outcome.sections(Call.Kind.PERMIT),
           outcome.writes(),
           outcome.violations().size(),
           outcome.documented(),
@@ -41,12 +45,22 @@ final class Results {
     static Row parse(String line) {
       long[] cells = Stream.of(line.split("\t", -1)).mapToLong(Long::parseLong).toArray();
       return new Row(
-          cells[0], cells[1], cells[2], cells[3], cells[4], cells[5], cells[6], cells[7]);
+          cells[0], cells[1], cells[2], cells[3], cells[4], cells[5], cells[6], cells[7], cells[8],
+          cells[9]);
     }
 
     String text() {
       return Stream.of(
-              seed, seconds, faults, leases, writes, violations, documented, recoveryMillis)
+              seed,
+              seconds,
+              faults,
+              leases,
+              reads,
+              permits,
+              writes,
+              violations,
+              documented,
+              recoveryMillis)
           .map(Object::toString)
           .collect(Collectors.joining("\t", "", "\n"));
     }
@@ -96,7 +110,7 @@ final class Results {
       if (!rows.isEmpty()) {
         page.append(String.format(
             Locale.ROOT,
-            "| %s | %d x %s s | %,d | %,d | %,d | %d | %d | %.1f s |%n",
+            "| %s | %d x %s s | %,d | %,d | %,d | %,d | %,d | %d | %d | %.1f s |%n",
             store.option(),
             rows.size(),
             rows.stream()
@@ -107,6 +121,8 @@ final class Results {
                 .collect(Collectors.joining(", ")),
             rows.stream().mapToLong(Row::faults).sum(),
             rows.stream().mapToLong(Row::leases).sum(),
+            rows.stream().mapToLong(Row::reads).sum(),
+            rows.stream().mapToLong(Row::permits).sum(),
             rows.stream().mapToLong(Row::writes).sum(),
             rows.stream().mapToLong(Row::violations).sum(),
             rows.stream().mapToLong(Row::documented).sum(),
@@ -144,8 +160,8 @@ final class Results {
   }
 
   private static final String TABLE = """
-      | Store | Schedules | Faults | Leases | Guarded writes | Violations | Documented losses | Longest recovery |
-      |---|---|---|---|---|---|---|---|
+      | Store | Schedules | Faults | Leases | To read | Permits | Guarded writes | Violations | Documented losses | Longest recovery |
+      |---|---|---|---|---|---|---|---|---|---|
       """;
 
   private static final String CAUGHT_HEADING = """

@@ -4,6 +4,7 @@ import io.holdfast.lock.Lease;
 import io.holdfast.lock.LockClient;
 import io.holdfast.lock.LockException;
 import io.holdfast.lock.LockHolder;
+import io.holdfast.lock.SemaphoreClient;
 import io.holdfast.lock.tck.fault.FaultProxy;
 import io.holdfast.lock.torture.Finding.Rule;
 import io.holdfast.lock.torture.Worker.Task;
@@ -225,6 +226,12 @@ final class Schedule {
     try {
       List<String> left = new ArrayList<>(direct.leftovers(prefix));
       client.list(prefix, LEFT_MAX).forEach(held -> left.add(held.name() + " " + text(held)));
+      if (client instanceof SemaphoreClient semaphores) {
+        semaphores
+            .semaphore(names.get(0), Call.PERMITS)
+            .holders()
+            .forEach(holder -> left.add(names.get(0) + " " + holder));
+      }
       return left;
     } catch (Exception e) {
       return List.of("the store does not tell what is left: " + e);

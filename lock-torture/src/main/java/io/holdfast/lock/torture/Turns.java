@@ -9,8 +9,9 @@ import io.holdfast.lock.LockLostException;
 import io.holdfast.lock.LockStoreException;
 import io.holdfast.lock.LockTimeoutException;
 import io.holdfast.lock.Ownership;
+import io.holdfast.lock.PermitLease;
 import io.holdfast.lock.ReadLease;
-import io.holdfast.lock.ReadWriteClient;
+import io.holdfast.lock.SemaphoreClient;
 import io.holdfast.lock.torture.Attempt.Answer;
 import io.holdfast.lock.torture.Attempt.Closing;
 import io.holdfast.lock.torture.Attempt.Nested;
@@ -69,11 +70,8 @@ final class Turns implements Runnable {
     try {
       while (log.ordered() == Order.WORK) {
         try {
-          turn(
-              random.nextInt(task.names().size()),
-              Call.any(random, client instanceof ReadWriteClient),
-              false,
-              holdNanos());
+          Call call = Call.any(random, client);
+          turn(random.nextInt(names(call.kind())), call, false, holdNanos());
         } catch (OutOfMemoryError | LinkageError e) {
           boolean unused = starved(e); // With no lease in hand.
         }
@@ -85,16 +83,29 @@ final class Turns implements Runnable {
     }
   }
 
+  /** Returns how many names are asked for: of semaphores one, or each would be free. */
+  private int names(Call.Kind kind) {
+    return kind == Call.Kind.PERMIT ? 1 : task.names().size();
+  }
+
   private void recover() throws InterruptedException {
-    Call call = new Call(Call.Way.LOCK_WITHIN, Call.Kind.RENEWED, Ownership.THREAD, RECOVERY_WAIT);
-    for (int name = 0; name < task.names().size(); name++) {
+    if (recoversAll(Call.Kind.RENEWED)
+        && (!(client instanceof SemaphoreClient) || recoversAll(Call.Kind.PERMIT))) {
+      recovered = true;
+    }
+  }
+
+  /** Gets every name once; returns whether it did before it was ordered to end. */
+  private boolean recoversAll(Call.Kind kind) throws InterruptedException {
+    Call call = new Call(Call.Way.LOCK_WITHIN, kind, Ownership.THREAD, RECOVERY_WAIT);
+    for (int name = 0; name < names(kind); name++) {
       while (!recovers(name, call)) {
         if (log.ordered() == Order.END) {
-          return;
+          return false;
         }
       }
     }
-    recovered = true;
+    return true;
   }
 
   private boolean recovers(int name, Call call) throws InterruptedException {
@@ -153,7 +164,7 @@ final class Turns implements Runnable {
       throws InterruptedException {
     Entry entry = log.begin();
     entry.set(Field.THREAD, thread);
-    entry.set(Field.NAME, name);
+    entry.set(Field.NAME, call.kind() == Call.Kind.PERMIT ? numberOf(0) : name);
     entry.set(Field.OPTIONS, call.code());
     entry.set(Field.RECOVERY, recovery ? 1 : 0);
     entry.set(Field.MAX_WAIT_MILLIS, call.maxWaitMillis());
@@ -181,6 +192,9 @@ final class Turns implements Runnable {
         starved || isStarved()
             ? entry.get(Field.ANSWERED_AT) - entry.get(Field.ASKED_AT)
             : log.noted(Note.STALLED_NANOS) - stalledNanos);
+    if (lease instanceof PermitLease one) {
+      entry.set(Field.NAME, numberOf(one.permit()));
+    }
     entry.set(Field.TOKEN, lease == null ? 0 : token(lease));
     entry.set(Field.ANSWER, answer);
     if (lease != null) {
@@ -194,6 +208,14 @@ final class Turns implements Runnable {
       close(entry, lease, task.names().get(name));
     }
     return lease != null;
+  }
+
+  /**
+   * Returns the number of a permit, which has one holder at a time, as a name has, and tokens of
+   * its own. One that the semaphore does not have counts as one that it has.
+   */
+  private int numberOf(int permit) {
+    return task.names().size() + Math.floorMod(permit, Call.PERMITS);
   }
 
   private Answer undocumented(Throwable failure) {
@@ -213,9 +235,14 @@ final class Turns implements Runnable {
     long end = System.nanoTime() + holdNanos;
     boolean asked = false;
     boolean asks = random.nextInt(8) == 0;
-    boolean writes = task.store().hasGuards() && random.nextInt(4) == 0 && lease instanceof Lease;
-    // A read that no thread owns may have another beside it, or not.
+    // A permit's tokens are not those of the name that is written to.
+    boolean writes = task.store().hasGuards()
+        && random.nextInt(4) == 0
+        && lease instanceof Lease
+        && call.kind() != Call.Kind.PERMIT;
+    // A read that no thread owns, or a permit, may have another beside it, or not.
     boolean nests = random.nextInt(4) == 0
+        && call.kind() != Call.Kind.PERMIT
         && (call.kind() != Call.Kind.READ || call.ownership() == Ownership.THREAD);
     while (true) {
       long before = System.nanoTime();

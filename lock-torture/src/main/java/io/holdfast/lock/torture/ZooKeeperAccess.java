@@ -93,7 +93,7 @@ final class ZooKeeperAccess implements Access {
   public List<String> leftovers(String namePrefix) throws Exception {
     List<String> left = new ArrayList<>();
     for (String lock : children(LOCKS)) {
-      if (lock.startsWith("m-" + namePrefix)) {
+      if (lock.startsWith(namePrefix, "m-".length())) {
         children(LOCKS + "/" + lock).stream()
             .filter(node -> !node.startsWith("hold-"))
             .forEach(node -> left.add(lock + "/" + node));

@@ -31,7 +31,7 @@ class ResultsTest {
 
   private static Story quiet() {
     return Story.on(StoreKind.REDIS)
-        .told("worker 0, asked 1, granted 100 at 2")
+        .told("worker 0, reading, asked 1, granted 100 at 2")
         .broke(Fault.Kind.OUTAGE.of(0), 3, 4);
   }
 
@@ -42,7 +42,7 @@ class ResultsTest {
     Results.append(folder, outcome(7, 300, quiet().told("worker 1, asked 5, undocumented at 6")));
     Results.appendCaught(folder, StoreKind.REDIS, Wrong.FREE_BY_NAME, 2);
     assertThat(Results.page(folder))
-        .contains("| redis | 3 x 30, 300 s | 3 | 3 | 0 | 1 | 0 | 1.5 s |")
+        .contains("| redis | 3 x 30, 300 s | 3 | 3 | 3 | 0 | 0 | 1 | 0 | 1.5 s |")
         .contains("| free-by-name | 1 | 2 |");
   }
 }
