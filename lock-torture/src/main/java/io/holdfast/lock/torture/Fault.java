@@ -1,6 +1,7 @@
 package io.holdfast.lock.torture;
 
 import io.holdfast.lock.tck.fault.Link.Direction;
+import java.util.Arrays;
 import java.util.Locale;
 
 /**
@@ -95,6 +96,14 @@ record Fault(Kind kind, int index, Direction direction, int amount) {
     Kind(Target target, String text) {
       this.target = target;
       this.text = text;
+    }
+
+    /** Returns the kind that is so named on the command line, as in {@code kill-worker}. */
+    static Kind byOption(String option) {
+      return Arrays.stream(values())
+          .filter(kind -> kind.name().toLowerCase(Locale.ROOT).replace('_', '-').equals(option))
+          .findFirst()
+          .orElseThrow(() -> new IllegalArgumentException("no such fault: " + option));
     }
 
     Target target() {

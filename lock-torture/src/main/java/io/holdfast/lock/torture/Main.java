@@ -5,8 +5,10 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayDeque;
 import java.util.Deque;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.NoSuchElementException;
+import java.util.Set;
 import java.util.stream.LongStream;
 import org.jspecify.annotations.Nullable;
 
@@ -22,6 +24,7 @@ final class Main {
   private int seconds = 30;
   private @Nullable Long seed;
   private Wrong wrong = Wrong.NOTHING;
+  private Set<Fault.Kind> kinds = EnumSet.allOf(Fault.Kind.class);
   private boolean keep;
   private boolean planOnly;
 
@@ -53,6 +56,7 @@ final class Main {
         }
         case "--wrong" -> wrong = Wrong.byOption(args.pop());
         case "--rtt" -> System.setProperty("holdfast.rtt", args.pop()); // read by each Link
+        case "--only" -> kinds = Set.of(Fault.Kind.byOption(args.pop()));
         case "--keep" -> keep = true;
         case "--plan" -> planOnly = true;
         default -> throw new IllegalArgumentException("no such option: " + option);
@@ -60,6 +64,9 @@ final class Main {
     }
     if (replays && schedules != 1) {
       throw new IllegalArgumentException("--replay is one schedule");
+    }
+    if (keep && kinds.size() == 1) {
+      throw new IllegalArgumentException("--keep is for schedules with all faults");
     }
     if (schedules < 1 || seconds < 6) {
       throw new IllegalArgumentException("at least one schedule of at least 6 s");
@@ -85,7 +92,7 @@ final class Main {
     @Nullable Servers servers = null;
     try {
       for (int i = 0; i < seeds.size(); i++) {
-        Plan plan = Plan.of(kind, seeds.get(i), seconds);
+        Plan plan = Plan.of(kind, seeds.get(i), seconds, kinds);
         System.out.print(plan.text());
         if (planOnly) {
           continue;

@@ -5,9 +5,11 @@ import io.holdfast.lock.torture.Fault.Kind;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Random;
+import java.util.Set;
 
 /**
  * The faults of one schedule: a pure function of the store, the seed and the length.
@@ -66,7 +68,12 @@ record Plan(StoreKind store, long seed, int seconds, List<Step> steps) {
   }
 
   static Plan of(StoreKind store, long seed, int seconds) {
-    Dice dice = new Dice(store, seed, seconds);
+    return of(store, seed, seconds, EnumSet.allOf(Kind.class));
+  }
+
+  /** @param kinds the faults that it may have */
+  static Plan of(StoreKind store, long seed, int seconds, Set<Kind> kinds) {
+    Dice dice = new Dice(store, seed, seconds, kinds);
     List<Step> steps = new ArrayList<>();
     dice.addLongOutages(steps);
     dice.fill(steps, 200, 2_500);
@@ -105,12 +112,14 @@ record Plan(StoreKind store, long seed, int seconds, List<Step> steps) {
     private final Random random;
     private final StoreKind store;
     private final int endMillis;
+    private final Set<Kind> kinds;
     private final boolean setsServerClocks;
 
-    Dice(StoreKind store, long seed, int seconds) {
+    Dice(StoreKind store, long seed, int seconds, Set<Kind> kinds) {
       this.random = new Random(mix(seed * 31 + store.option().hashCode()));
       this.store = store;
       this.endMillis = seconds * 1_000 - END_MILLIS;
+      this.kinds = kinds;
       this.setsServerClocks = seed >= SERVER_CLOCKS_SEED && store.hasClocksToSet();
     }
 
@@ -126,7 +135,10 @@ record Plan(StoreKind store, long seed, int seconds, List<Step> steps) {
       int longMillis = LONG_SECONDS * 1_000;
       for (int begin = 0; begin + longMillis <= endMillis + END_MILLIS; begin += longMillis) {
         int at = begin + 20_000 + random.nextInt(60_000);
-        steps.add(new Step(at, at + 60_000 + random.nextInt(120_000), Kind.OUTAGE.of(0)));
+        Step outage = new Step(at, at + 60_000 + random.nextInt(120_000), Kind.OUTAGE.of(0));
+        if (kinds.contains(Kind.OUTAGE)) {
+          steps.add(outage);
+        }
       }
     }
 
@@ -136,7 +148,7 @@ record Plan(StoreKind store, long seed, int seconds, List<Step> steps) {
       while (at < endMillis - BEGIN_MILLIS) {
         for (int tries = 0; tries < TRIES_MAX; tries++) {
           Step step = new Step(at, Math.min(at + length(), endMillis), fault());
-          if (steps.stream().noneMatch(step::meets)) {
+          if (kinds.contains(step.fault.kind()) && steps.stream().noneMatch(step::meets)) {
             steps.add(step);
             at = step.endMillis;
             break;

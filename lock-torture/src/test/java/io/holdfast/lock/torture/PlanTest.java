@@ -42,15 +42,14 @@ class PlanTest {
   void theResultsThatAreKeptHaveThePlansThatTheyHad() {
     StringBuilder plans = new StringBuilder();
     for (StoreKind store : StoreKind.values()) {
-      for (long seed : new long[] {1000, 1001, 1002, 1003, 1004, 1005, 1006, 1007}) {
+      for (long seed : new long[] {1_000_000, 1_000_001, 1_000_002}) {
         plans.append(Plan.of(store, seed, 30).text());
       }
-      plans.append(Plan.of(store, 300_000, 300).text());
     }
     assertThat(plans.toString().hashCode()).isEqualTo(KEPT);
   }
 
-  private static final int KEPT = -1_799_085_943;
+  private static final int KEPT = 1_750_319_806;
 
   @Test
   void noMoreThanTwoThingsAreBrokenAtOneTime() {
@@ -121,6 +120,14 @@ class PlanTest {
       Plan.of(store, seed, 30).steps().forEach(step -> kinds.add(step.fault().kind()));
     }
     return kinds;
+  }
+
+  @Test
+  void aPlanOfOneKindOfFaultHasNoOther() {
+    Plan plan = Plan.of(StoreKind.REDIS, 7, 60, Set.of(Kind.byOption("kill-worker")));
+    assertThat(plan.steps())
+        .hasSizeGreaterThan(5)
+        .allMatch(step -> step.fault().kind() == Kind.KILL_WORKER);
   }
 
   @Test
