@@ -113,7 +113,7 @@ public abstract class FencingRules extends RuleTest {
     Lease lease = take(client().get(name));
     long token = lease.token();
     lease.close();
-    assertThat(lease.token()).isEqualTo(token);
+    assertThat(lease.token()).as("token() of a closed lease").isEqualTo(token);
     assertThat(lease.name()).isEqualTo(name);
     assertThat(lease.state()).isEqualTo(LeaseState.RELEASED);
     Lease lost = take(client().get(name));

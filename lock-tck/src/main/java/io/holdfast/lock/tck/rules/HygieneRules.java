@@ -78,9 +78,12 @@ public abstract class HygieneRules extends RuleTest {
     }
     client.close();
     for (Worker<Boolean> worker : waiting) {
-      assertThat(worker.failure(slack())).isInstanceOf(LockClientClosedException.class);
+      assertThat(worker.failure(slack()))
+          .as("what a wait ends with when its client is closed")
+          .isInstanceOf(LockClientClosedException.class);
     }
     assertThatExceptionOfType(LockClientClosedException.class)
+        .as("tryLock() of a closed client")
         .isThrownBy(() -> client.get(freshName()).tryLock().isPresent());
     assertThatExceptionOfType(LockLostException.class).isThrownBy(lease::close);
     client.close(); // once more changes nothing

@@ -14,6 +14,7 @@ import io.holdfast.lock.tck.fault.Link;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
 /** Chapter 1: names and other arguments. */
@@ -62,7 +63,9 @@ public abstract class NamingRules extends RuleTest {
     LockClient client = client(link);
     take(client.get(freshName())).close();
     link.refuse();
-    assertThatIllegalArgumentException().isThrownBy(() -> client.get("").name());
+    assertThatIllegalArgumentException()
+        .as("an empty name, without a way to the store")
+        .isThrownBy(() -> client.get("").name());
     assertThatIllegalArgumentException()
         .isThrownBy(
             () -> client.get("x", LockOptions.fixed(Duration.ofMillis(1))).name());
@@ -187,6 +190,7 @@ public abstract class NamingRules extends RuleTest {
     LockOptions shortFixed = LockOptions.fixed(storeTimeout);
     String name = freshName();
     assertThatIllegalArgumentException()
+        .as("a renewed TTL below three store timeouts")
         .isThrownBy(() -> client.get(name, shortRenewed).name());
     assertThatIllegalArgumentException()
         .isThrownBy(() -> client.get(name, shortFixed).name());
@@ -200,7 +204,9 @@ public abstract class NamingRules extends RuleTest {
     LockOptions options = LockOptions.fixed(LONG_TTL);
     LockClient client = client(builder -> builder.defaultOptions(options));
     assertThat(client.defaultOptions()).isEqualTo(options);
-    assertThat(client.get(freshName()).options()).isEqualTo(options);
+    assertThat(client.get(freshName()).options())
+        .as("options() of a lock that was got without any")
+        .isEqualTo(options);
   }
 
   @Rule("L-1.5")
@@ -210,11 +216,12 @@ public abstract class NamingRules extends RuleTest {
     LockClient other = client();
     String name = freshName();
     for (Duration none : List.of(Duration.ZERO, Duration.ofMillis(-1), Duration.ofDays(-99_999))) {
-      Lease lease = holder.get(name).tryLock(none).orElseThrow();
+      Optional<Lease> lease = holder.get(name).tryLock(none);
+      assertThat(lease).as("tryLock(%s) of a free lock", none).isPresent();
       assertThat(other.get(name).tryLock(none))
           .as("tryLock(%s) of a taken lock", none)
           .isEmpty();
-      lease.close();
+      lease.orElseThrow().close();
     }
   }
 }

@@ -61,7 +61,7 @@ public abstract class ReentrancyRules extends RuleTest {
     DistributedLock lock = client().get(freshName());
     Lease outer = take(lock);
     Lease inner = take(lock);
-    assertThat(inner.token()).isEqualTo(outer.token());
+    assertThat(inner.token()).as("token() of a nested lease").isEqualTo(outer.token());
     inner.close();
     outer.close();
   }
@@ -91,7 +91,9 @@ public abstract class ReentrancyRules extends RuleTest {
     Lease outer = take(lock);
     DistributedLock fixed = lock.with(LockOptions.fixed(LONG_TTL));
     DistributedLock leaseOwned = lock.with(lock.options().withOwnership(Ownership.LEASE));
-    assertThatIllegalStateException().isThrownBy(() -> fixed.tryLock().isPresent());
+    assertThatIllegalStateException()
+        .as("tryLock() with a fixed TTL, nested in a renewed lease")
+        .isThrownBy(() -> fixed.tryLock().isPresent());
     assertThatIllegalStateException().isThrownBy(() -> fixed.tryLock(LONG).isPresent());
     assertThatIllegalStateException().isThrownBy(() -> leaseOwned.tryLock().isPresent());
     assertThatIllegalStateException().isThrownBy(() -> leaseOwned.lock().close());
@@ -131,7 +133,9 @@ public abstract class ReentrancyRules extends RuleTest {
     Lease lease = take(lock);
     assertThat(lease.detach()).isSameAs(lease);
     assertThat(lease.detach()).as("detached once more").isSameAs(lease);
-    assertThat(lock.isHeldByCurrentThread()).isFalse();
+    assertThat(lock.isHeldByCurrentThread())
+        .as("isHeldByCurrentThread() after detach()")
+        .isFalse();
     assertThat(lock.tryLock()).as("re-entry by the former owner").isEmpty();
     assertThat(lease.isHeld()).isTrue();
     startStep(lease::close).get(LONG);
@@ -233,7 +237,9 @@ public abstract class ReentrancyRules extends RuleTest {
     long token = other.get(lock.name()).inspect().orElseThrow().token();
     assertThat(other.get(lock.name()).forceRelease(token)).isTrue();
     eventually("the loss is noticed", ttl().plus(slack()), () -> !lock.isHeldByCurrentThread());
-    assertThatExceptionOfType(LockLostException.class).isThrownBy(java::unlock);
+    assertThatExceptionOfType(LockLostException.class)
+        .as("unlock() after a loss")
+        .isThrownBy(java::unlock);
     take(lock).close();
   }
 }

@@ -1,6 +1,7 @@
 package io.holdfast.lock.tck.rules;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import io.holdfast.lock.DistributedLock;
@@ -143,11 +144,14 @@ public abstract class ReleaseRules extends RuleTest {
     Worker<Lease> waiting = start(() -> other.get(name, lasting()).lock());
     awaitWaiting(waiting);
     link.dropReply(1);
-    lease.close(); // resent, and then finds the next holder: still no loss
+    // Resent, and then finds the next holder: still no loss.
+    assertThatCode(lease::close).as("close() whose answer was lost").doesNotThrowAnyException();
     link.heal();
     Lease next = waiting.get(slack().multipliedBy(2));
     never("the resent release hits the next holder", quiet(), () -> !next.isHeld());
-    next.verify();
+    assertThatCode(next::verify)
+        .as("verify() by the next holder after the resent release")
+        .doesNotThrowAnyException();
     next.close();
   }
 
@@ -262,6 +266,7 @@ public abstract class ReleaseRules extends RuleTest {
     DistributedLock lock = timedClient().get(freshName());
     LockClient other = client();
     assertThatExceptionOfType(LockLostException.class)
+        .as("run() whose lease was lost meanwhile")
         .isThrownBy(() -> lock.run(lease -> {
           assertThat(other.get(lock.name()).forceRelease(lease.token())).isTrue();
           eventually("lost", ttl().plus(slack()), () -> !lease.isHeld());

@@ -204,7 +204,7 @@ public abstract class TtlRules extends RuleTest {
     Lease lease = take(timedClient().get(freshName(), fixed()));
     long afterAcquire = System.nanoTime();
     eventually("the TTL is over", LONG, () -> since(afterAcquire).compareTo(ttl()) >= 0);
-    assertThat(lease.isHeld()).isFalse();
+    assertThat(lease.isHeld()).as("isHeld() when the TTL is over").isFalse();
     assertThatExceptionOfType(LockLostException.class).isThrownBy(lease::close);
   }
 

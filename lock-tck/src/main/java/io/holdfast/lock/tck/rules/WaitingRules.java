@@ -263,7 +263,9 @@ public abstract class WaitingRules extends RuleTest {
     }
     lease.close();
     waiting.forEach(worker -> worker.get(LONG));
-    assertThat(served).containsExactly(0, 1, 2, 3, 4);
+    assertThat(served)
+        .as("the order in which the threads were served")
+        .containsExactly(0, 1, 2, 3, 4);
   }
 
   @Rule("L-6.10")

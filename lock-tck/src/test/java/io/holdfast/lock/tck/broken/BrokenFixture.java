@@ -5,9 +5,14 @@ import io.holdfast.lock.AnyLease;
 import io.holdfast.lock.Lease;
 import io.holdfast.lock.LockClient;
 import io.holdfast.lock.LockClientBuilder;
+import io.holdfast.lock.spi.Grant;
+import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.LockStore;
+import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoreSettings;
+import io.holdfast.lock.spi.StoredHolder;
+import io.holdfast.lock.spi.TimeSource;
 import io.holdfast.lock.tck.Capability;
 import io.holdfast.lock.tck.GuardedWrites;
 import io.holdfast.lock.tck.TappedBuilder;
@@ -15,11 +20,13 @@ import io.holdfast.lock.tck.broken.Decorator.Bug;
 import io.holdfast.lock.tck.fault.Link;
 import io.holdfast.lock.tck.fault.StoreLink;
 import io.holdfast.lock.tck.memory.InMemoryFixture;
+import java.time.Duration;
 import java.util.Collections;
 import java.util.EnumSet;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -28,7 +35,7 @@ import java.util.function.Function;
 import java.util.function.UnaryOperator;
 
 /** The in-memory store with a bug, behind a server that can be stopped. */
-final class BrokenFixture extends InMemoryFixture {
+public final class BrokenFixture extends InMemoryFixture {
   /** What all clients reach the store through. */
   private final StoreLink server = new StoreLink();
 
@@ -90,6 +97,22 @@ final class BrokenFixture extends InMemoryFixture {
     fixture.linkBug = link ->
         Decorator.with(Link.class, link, "connectionsMade", (real, none, call) -> real.requests());
     return fixture;
+  }
+
+  /** Does not look at the wall clock. */
+  static BrokenFixture blindToTheWallClock() {
+    return new BrokenFixture().withSettings(builder -> builder.timeSource(TimeSource.system()));
+  }
+
+  /** Releases whatever grant has the name. */
+  static BrokenFixture releasingByName() {
+    return store(Decorator.in("release", (LockStore real, Grant grant, Duration holdFor) -> {
+      LockKey key = grant.claim().key();
+      Optional<StoredHolder> holder = real.inspect(key);
+      return holder.isPresent() && real.forceRelease(key, holder.get().number())
+          ? ReleaseOutcome.RELEASED
+          : ReleaseOutcome.ALREADY_LOST;
+    }));
   }
 
   /** Adds a bug in how clients are built, whatever the rules ask for. */

@@ -7,6 +7,8 @@ import static io.holdfast.lock.tck.broken.BrokenFixture.leases;
 import static io.holdfast.lock.tck.broken.BrokenFixture.locks;
 import static io.holdfast.lock.tck.broken.BrokenFixture.store;
 import static io.holdfast.lock.tck.broken.Decorator.in;
+import static io.holdfast.lock.tck.broken.Decorator.inBackground;
+import static io.holdfast.lock.tck.broken.Decorator.without;
 import static io.holdfast.lock.tck.broken.RuleCheck.assertCaught;
 
 import io.holdfast.lock.DistributedLock;
@@ -70,7 +72,7 @@ class BrokenStoresTest {
     assertCaught(
         "L-1.2 namesThatDifferInAnyWayAreDifferentLocks",
         "while only names that differ from it are held",
-        store(renaming(name -> name.strip().toLowerCase(Locale.ROOT))));
+        store(OtherGrants.renaming(name -> name.strip().toLowerCase(Locale.ROOT))));
   }
 
   @Test
@@ -78,16 +80,7 @@ class BrokenStoresTest {
     assertCaught(
         "L-1.3 aLongNameIsNeverCutShort",
         "tryLock() of the free lock",
-        store(renaming(name -> name.length() > 191 ? name.substring(0, 191) : name)));
-  }
-
-  private static UnaryOperator<LockStore> renaming(UnaryOperator<String> change) {
-    return new OtherGrants() {
-      @Override
-      LockKey asked(LockKey key) {
-        return new LockKey(key.kind(), change.apply(key.name()));
-      }
-    };
+        store(OtherGrants.renaming(name -> name.length() > 191 ? name.substring(0, 191) : name)));
   }
 
   // ---- exclusion
@@ -298,7 +291,7 @@ class BrokenStoresTest {
     assertCaught(
         "L-4.1 aGrantWhoseHolderIsGoneEnds",
         "the lock becomes free for another client",
-        store(lasting(Duration.ofHours(1))));
+        store(OtherGrants.lasting(Duration.ofHours(1))));
   }
 
   @Test
@@ -306,16 +299,7 @@ class BrokenStoresTest {
     assertCaught(
         "L-4.2 theStoreKeepsAGrantForAsLongAsItSaid",
         "from before the first acquire to the next grant",
-        store(lasting(Duration.ofMillis(300))));
-  }
-
-  private static UnaryOperator<LockStore> lasting(Duration ttl) {
-    return new OtherGrants() {
-      @Override
-      Claim asked(Claim claim) {
-        return changed(claim, ttl, claim.mode());
-      }
-    };
+        store(OtherGrants.lasting(Duration.ofMillis(300))));
   }
 
   @Test
@@ -646,19 +630,6 @@ class BrokenStoresTest {
         leases("extend", without(IllegalArgumentException.class)));
   }
 
-  private static <T> Decorator.Bug<T> without(Class<? extends Exception> check) {
-    return (real, arguments, call) -> {
-      try {
-        return call.proceed(arguments);
-      } catch (Exception e) {
-        if (check.isInstance(e)) {
-          return null;
-        }
-        throw e;
-      }
-    };
-  }
-
   // ---- waiting
 
   @Test
@@ -764,7 +735,7 @@ class BrokenStoresTest {
     assertCaught(
         "L-6.13 tryLockGetsNothingThatWasTakenWhileTheMachineSlept",
         "what tryLock() gives while another client has the lock",
-        blindToTheWallClock());
+        BrokenFixture.blindToTheWallClock());
   }
 
   @Test
@@ -772,7 +743,7 @@ class BrokenStoresTest {
     assertCaught(
         "L-6.13 aLockThatWasTakenWhileTheMachineSleptIsAskedForAgain",
         "lock() returns while another client has the lock",
-        blindToTheWallClock());
+        BrokenFixture.blindToTheWallClock());
   }
 
   @Test
@@ -784,10 +755,6 @@ class BrokenStoresTest {
         leases(
             "isHeld",
             (lease, arguments, call) -> !asked.add(((Lease) lease).token()) && lease.isHeld()));
-  }
-
-  private static BrokenFixture blindToTheWallClock() {
-    return new BrokenFixture().withSettings(builder -> builder.timeSource(TimeSource.system()));
   }
 
   @Test
@@ -815,13 +782,7 @@ class BrokenStoresTest {
     assertCaught(
         "L-7.2 releasingAGrantThatIsOverLeavesItsSuccessorAlone",
         "the release of a grant that has a successor",
-        store(in("release", (LockStore real, Grant grant, Duration holdFor) -> {
-          LockKey key = grant.claim().key();
-          Optional<StoredHolder> holder = real.inspect(key);
-          return holder.isPresent() && real.forceRelease(key, holder.get().number())
-              ? ReleaseOutcome.RELEASED
-              : ReleaseOutcome.ALREADY_LOST;
-        })));
+        BrokenFixture.releasingByName());
   }
 
   @Test
@@ -924,7 +885,7 @@ class BrokenStoresTest {
     assertCaught(
         "L-8.14 ensureHeldAsksTheStoreAboutALeaseInDoubt",
         "ensureHeld() of a lease that the store no longer shows",
-        blindToTheWallClock());
+        BrokenFixture.blindToTheWallClock());
   }
 
   @Test
@@ -1141,23 +1102,5 @@ class BrokenStoresTest {
             }
           });
     }
-  }
-
-  // ---- helpers
-
-  private interface Body {
-    void run() throws Exception;
-  }
-
-  private static void inBackground(Body body) {
-    Thread thread = new Thread(() -> {
-      try {
-        body.run();
-      } catch (Exception e) {
-        throw new IllegalStateException(e);
-      }
-    });
-    thread.setDaemon(true);
-    thread.start();
   }
 }

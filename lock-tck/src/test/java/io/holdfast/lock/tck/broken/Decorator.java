@@ -10,7 +10,9 @@ import io.holdfast.lock.spi.LockStore;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
+import java.util.Objects;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
 
@@ -108,6 +110,43 @@ final class Decorator {
     }
   }
 
+  /** Returns null in place of this exception. */
+  static <T> Bug<T> without(Class<? extends Exception> check) {
+    return (real, arguments, call) -> {
+      try {
+        return call.proceed(arguments);
+      } catch (Exception e) {
+        if (check.isInstance(e)) {
+          return null;
+        }
+        throw e;
+      }
+    };
+  }
+
+  /** Finds a lock busy in place of this exception. */
+  static <T> Bug<T> busyInPlaceOf(Class<? extends Exception> check) {
+    return (real, arguments, call) -> Objects.requireNonNullElse(
+        Decorator.<T>without(check).run(real, arguments, call), Optional.empty());
+  }
+
+  /** The work of a thread. */
+  interface Body {
+    void run() throws Exception;
+  }
+
+  static void inBackground(Body body) {
+    Thread thread = new Thread(() -> {
+      try {
+        body.run();
+      } catch (Exception e) {
+        throw new IllegalStateException(e);
+      }
+    });
+    thread.setDaemon(true);
+    thread.start();
+  }
+
   /** A client all of whose locks, or all of whose leases, have the bug. */
   record OfAll<T>(Class<T> type, String method, Bug<T> bug) implements UnaryOperator<LockClient> {
     @Override
@@ -149,13 +188,15 @@ final class Decorator {
     }
 
     private <W> W wrapped(Class<W> wrapper, W real) {
-      return around(wrapper, real, (called, arguments, call) -> {
+      AtomicReference<W> itself = new AtomicReference<>();
+      itself.set(around(wrapper, real, (called, arguments, call) -> {
         Object[] changed = Stream.of(arguments).map(this::changed).toArray();
-        return changed(
-            wrapper == type && called.equals(method)
-                ? bug.run(type.cast(real), changed, call)
-                : call.proceed(changed));
-      });
+        Object result = wrapper == type && called.equals(method)
+            ? bug.run(type.cast(real), changed, call)
+            : call.proceed(changed);
+        return result == real ? itself.get() : changed(result);
+      }));
+      return itself.get();
     }
   }
 }

@@ -30,6 +30,26 @@ abstract class OtherGrants implements UnaryOperator<LockStore> {
     }
   }
 
+  /** Returns a bug in what names locks have at the store. */
+  static OtherGrants renaming(UnaryOperator<String> change) {
+    return new OtherGrants() {
+      @Override
+      LockKey asked(LockKey key) {
+        return new LockKey(key.kind(), change.apply(key.name()));
+      }
+    };
+  }
+
+  /** Returns a bug in how long the store keeps grants. */
+  static OtherGrants lasting(Duration ttl) {
+    return new OtherGrants() {
+      @Override
+      Claim asked(Claim claim) {
+        return changed(claim, ttl, claim.mode());
+      }
+    };
+  }
+
   /** Returns the lock that the store is asked for. */
   LockKey asked(LockKey key) {
     return key;

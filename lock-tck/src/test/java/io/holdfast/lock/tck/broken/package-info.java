@@ -1,5 +1,5 @@
 /**
- * Deliberately wrong stores, engines and guards: each has one bug that somebody made before, and
- * {@link io.holdfast.lock.tck.broken.BrokenStoresTest} shows which rule catches it.
+ * Deliberately wrong stores, engines and guards: each has one bug that somebody made before, and a
+ * test that shows which rule catches it.
  */
 package io.holdfast.lock.tck.broken;
