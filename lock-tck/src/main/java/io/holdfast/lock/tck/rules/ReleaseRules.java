@@ -148,10 +148,8 @@ public abstract class ReleaseRules extends RuleTest {
     assertThatCode(lease::close).as("close() whose answer was lost").doesNotThrowAnyException();
     link.heal();
     Lease next = waiting.get(slack().multipliedBy(2));
-    never("the resent release hits the next holder", quiet(), () -> !next.isHeld());
-    assertThatCode(next::verify)
-        .as("verify() by the next holder after the resent release")
-        .doesNotThrowAnyException();
+    never(
+        "the resent release hits the next holder", quiet(), () -> !isHolder(other.get(name), next));
     next.close();
   }
 

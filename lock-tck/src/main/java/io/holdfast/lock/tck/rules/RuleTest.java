@@ -381,6 +381,11 @@ public abstract class RuleTest extends Polling {
         .isEmpty();
   }
 
+  /** Whether the store shows that this lease has the lock. */
+  static boolean isHolder(DistributedLock lock, Lease lease) {
+    return lock.inspect().filter(holder -> holder.token() == lease.token()).isPresent();
+  }
+
   static void assertTaken(Acquirable<?> lock, String why) {
     assertThat(lock.tryLock()).as(why).isEmpty();
   }

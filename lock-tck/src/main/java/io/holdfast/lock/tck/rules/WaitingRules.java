@@ -81,7 +81,7 @@ public abstract class WaitingRules extends RuleTest {
   @Rule("L-6.2")
   @Test
   void lockWithinTellsWhatItWaitedFor() {
-    DistributedLock lock = client(builder -> builder.clientName("the-holder")).get(freshName());
+    DistributedLock lock = client().get(freshName());
     LockClient other = client();
     Lease lease = take(lock.with(lasting()));
     assertThatExceptionOfType(LockTimeoutException.class)

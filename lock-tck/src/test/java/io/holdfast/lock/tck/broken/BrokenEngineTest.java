@@ -329,7 +329,7 @@ class BrokenEngineTest {
   void aRepeatedReleaseByNameAloneIsCaught() {
     assertCaught(
         "L-7.4 aReleaseWhoseAnswerIsLostIsARelease",
-        "verify() by the next holder after the resent release",
+        "the resent release hits the next holder",
         BrokenFixture.releasingByName());
   }
 
