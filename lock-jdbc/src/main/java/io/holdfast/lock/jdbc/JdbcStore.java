@@ -176,9 +176,14 @@ final class JdbcStore implements PermitStore {
       throws StoreException {
     try (lent) {
       pool.check(lent);
-      T answer = Sessions.run(lent.connection(), Deadlines.after(timeout), question);
-      lent.markUsable();
-      return answer;
+      try {
+        T answer = Sessions.run(lent.connection(), Deadlines.after(timeout), question);
+        lent.markUsable();
+        return answer;
+      } catch (IllegalStateException e) {
+        lent.markUsable(); // What the database answered is wrong, not the connection.
+        throw e;
+      }
     } catch (SQLException e) {
       throw StoreException.refused("The database gave no usable answer: " + e, e);
     } catch (StoreException e) {

@@ -28,6 +28,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import javax.sql.DataSource;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -50,6 +51,35 @@ class SchemaTest {
           .hasMessageContaining(".sql");
       assertThat(pool.getHikariPoolMXBean().getActiveConnections()).isZero();
     }
+  }
+
+  @EachServer
+  void aMissingTableIsNoReasonToBreakAConnection(Server server) {
+    List<String> broken = new ArrayList<>();
+    try (HikariDataSource pool = server.pool(3)) {
+      DataSource watched = new Wrapper(pool) {
+        @Override
+        public Connection getConnection() throws SQLException {
+          return noting(broken, pool.getConnection());
+        }
+      };
+      assertThatThrownBy(() -> JdbcLocks.builder(watched).table(freshTable()).build())
+          .isInstanceOf(IllegalStateException.class);
+    }
+    assertThat(broken).isEmpty();
+  }
+
+  /** Notes each call of {@code abort}, at which a pool warns of a broken connection. */
+  private static Connection noting(List<String> broken, Connection connection) {
+    return (Connection) Proxy.newProxyInstance(
+        Connection.class.getClassLoader(),
+        new Class<?>[] {Connection.class},
+        (proxy, method, arguments) -> {
+          if (method.getName().equals("abort")) {
+            broken.add(connection.toString());
+          }
+          return method.invoke(connection, arguments);
+        });
   }
 
   @EachRealServer
