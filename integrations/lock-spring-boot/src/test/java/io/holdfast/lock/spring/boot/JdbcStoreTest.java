@@ -10,19 +10,15 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import javax.sql.DataSource;
-import org.flywaydb.core.api.migration.BaseJavaMigration;
-import org.flywaydb.core.api.migration.Context;
 import org.junit.jupiter.api.Test;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.flyway.autoconfigure.FlywayAutoConfiguration;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Primary;
-import org.springframework.core.io.ClassPathResource;
 import org.springframework.jdbc.datasource.DataSourceTransactionManager;
 import org.springframework.jdbc.datasource.LazyConnectionDataSourceProxy;
 import org.springframework.jdbc.datasource.TransactionAwareDataSourceProxy;
-import org.springframework.jdbc.datasource.init.ScriptUtils;
 import org.springframework.transaction.support.TransactionTemplate;
 
 class JdbcStoreTest {
@@ -39,7 +35,6 @@ class JdbcStoreTest {
   void theClientComesAfterFlywayWhichMakesTheTables() {
     Runners.h2("flyway")
         .withConfiguration(AutoConfigurations.of(FlywayAutoConfiguration.class))
-        .withBean(V1__Locks.class)
         .withPropertyValues("holdfast.jdbc.schema=validate")
         .run(context -> {
           assertThat(context).hasNotFailed();
@@ -160,15 +155,4 @@ class JdbcStoreTest {
       return pool("reports");
     }
   }
-
-  // tag::boot-flyway[]
-  /** A migration of Flyway that runs the script of Holdfast's jar. */
-  static class V1__Locks extends BaseJavaMigration {
-    @Override
-    public void migrate(Context context) {
-      ScriptUtils.executeSqlScript(
-          context.getConnection(), new ClassPathResource("io/holdfast/lock/jdbc/schema/h2.sql"));
-    }
-  }
-  // end::boot-flyway[]
 }
