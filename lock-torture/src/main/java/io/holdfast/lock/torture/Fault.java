@@ -3,6 +3,7 @@ package io.holdfast.lock.torture;
 import io.holdfast.lock.tck.fault.Link.Direction;
 import java.util.Arrays;
 import java.util.Locale;
+import java.util.stream.Collectors;
 
 /**
  * A fault of a worker, a connection or a server, which ends after a while.
@@ -101,9 +102,15 @@ record Fault(Kind kind, int index, Direction direction, int amount) {
     /** Returns the kind that is so named on the command line, as in {@code kill-worker}. */
     static Kind byOption(String option) {
       return Arrays.stream(values())
-          .filter(kind -> kind.name().toLowerCase(Locale.ROOT).replace('_', '-').equals(option))
+          .filter(kind -> kind.option().equals(option))
           .findFirst()
-          .orElseThrow(() -> new IllegalArgumentException("no such fault: " + option));
+          .orElseThrow(
+              () -> new IllegalArgumentException("no such fault: " + option + "; there are "
+                  + Arrays.stream(values()).map(Kind::option).collect(Collectors.joining(", "))));
+    }
+
+    private String option() {
+      return name().toLowerCase(Locale.ROOT).replace('_', '-');
     }
 
     Target target() {

@@ -94,6 +94,10 @@ final class Main {
       for (int i = 0; i < seeds.size(); i++) {
         Plan plan = Plan.of(kind, seeds.get(i), seconds, kinds);
         System.out.print(plan.text());
+        if (plan.steps().isEmpty()) {
+          System.out.println("  this plan breaks nothing: take more --seconds, or another --only");
+          return false;
+        }
         if (planOnly) {
           continue;
         }

@@ -40,7 +40,7 @@ record Plan(StoreKind store, long seed, int seconds, List<Step> steps) {
 
   /**
    * The first seed whose plans set the wall clocks of servers. Plans of lower seeds stay as they
-   * were, for the results in docs/torture.
+   * were, so that what they found can be repeated.
    */
   static final long SERVER_CLOCKS_SEED = 1_000_000;
 

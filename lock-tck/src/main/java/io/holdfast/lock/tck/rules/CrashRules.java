@@ -170,7 +170,7 @@ public abstract class CrashRules extends RuleTest {
         .as("Unsafe: the lease from before the kill and that of another client are held")
         .isFalse();
     assertThat(others)
-        .as("tryLock() by another client, after a kill and the loss of the lease")
+        .as("tryLock() by another client after the kill; the lease is %s", lease.state())
         .isEmpty();
     eventuallyAnswered(LONG, lease::verify);
     lease.close();

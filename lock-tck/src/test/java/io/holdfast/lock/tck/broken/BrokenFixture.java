@@ -36,7 +36,7 @@ import java.util.function.UnaryOperator;
 
 /** The in-memory store with a bug, behind a server that can be stopped. */
 public final class BrokenFixture extends InMemoryFixture {
-  /** What all clients reach the store through. */
+  /** The way of all clients to the store. */
   private final StoreLink server = new StoreLink();
 
   private Function<LockStore, LockStore> storeBug = store -> store;
@@ -55,7 +55,7 @@ public final class BrokenFixture extends InMemoryFixture {
     return fixture;
   }
 
-  /** What a server does to its store when it is started again. */
+  /** A change of the store while its server is started again. */
   interface Restart {
     void run(LockStore store) throws StoreException;
   }

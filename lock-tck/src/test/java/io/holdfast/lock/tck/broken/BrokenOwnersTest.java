@@ -37,7 +37,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 
-/** Checks that each rule about names, exclusion and owners fails on a lock with its bug. */
+/** Checks that rules about names, exclusion and owners fail on a lock with their bug. */
 @Tag("nightly")
 @Execution(ExecutionMode.CONCURRENT)
 @Timeout(600)
@@ -122,7 +122,7 @@ class BrokenOwnersTest {
         "tryLock() of the free lock",
         store(in("release", (LockStore real, Grant grant, Duration holdFor) -> {
           inBackground(() -> {
-            Thread.sleep(100);
+            Thread.sleep(100); // Whoever asks at once finds it taken.
             real.release(grant, holdFor);
           });
           return ReleaseOutcome.RELEASED;
@@ -138,7 +138,7 @@ class BrokenOwnersTest {
               if (real.inspect(claim.key()).isPresent()) {
                 return real.acquireOrQueue(claim, wakeUp);
               }
-              Thread.sleep(5);
+              Thread.sleep(5); // Others look meanwhile.
               Grant overwriting =
                   new OtherGrants.Changed(null, claim, Long.MAX_VALUE >>> 11, claim.ttl(), 0);
               return new Acquisition.Granted(real.tryAcquire(claim).orElse(overwriting));

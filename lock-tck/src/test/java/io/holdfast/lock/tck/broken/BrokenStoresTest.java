@@ -949,11 +949,7 @@ class BrokenStoresTest {
     assertCaught(
         "L-9.4 aServerThatAnswersNobodyForLongerThanTheTtlCostsTheLeaseAndNothingElse",
         "the lease ends at its deadline",
-        engine(in(
-            "renew",
-            (LockStore real, List<Grant> grants) -> grants.stream()
-                .map(grant -> new Renewal.Renewed(grant.claim().ttl()))
-                .toList())));
+        engine(OtherGrants.renewingNothing()));
   }
 
   @Test

@@ -40,6 +40,15 @@ abstract class OtherGrants implements UnaryOperator<LockStore> {
     };
   }
 
+  /** Returns a bug in renewals: all are said to be made, and none is. */
+  static UnaryOperator<LockStore> renewingNothing() {
+    return Decorator.in(
+        "renew",
+        (LockStore real, List<Grant> grants) -> grants.stream()
+            .map(grant -> new Renewal.Renewed(grant.claim().ttl()))
+            .toList());
+  }
+
   /** Returns a bug in how long the store keeps grants. */
   static OtherGrants lasting(Duration ttl) {
     return new OtherGrants() {
