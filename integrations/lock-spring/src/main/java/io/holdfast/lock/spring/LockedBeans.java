@@ -3,7 +3,6 @@ package io.holdfast.lock.spring;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
 import java.util.Arrays;
-import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.stream.Stream;
@@ -13,14 +12,18 @@ import org.slf4j.LoggerFactory;
 import org.springframework.aop.framework.Advised;
 import org.springframework.aop.framework.AopProxyUtils;
 import org.springframework.aop.support.AopUtils;
+import org.springframework.beans.PropertyValue;
+import org.springframework.beans.factory.Aware;
 import org.springframework.beans.factory.DisposableBean;
 import org.springframework.beans.factory.InitializingBean;
 import org.springframework.beans.factory.SmartInitializingSingleton;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.beans.factory.support.AbstractBeanDefinition;
 import org.springframework.core.annotation.AnnotatedElementUtils;
+import org.springframework.core.annotation.MergedAnnotations;
 import org.springframework.scheduling.annotation.Scheduled;
 import org.springframework.util.ClassUtils;
+import org.springframework.util.StringUtils;
 
 /** Checks the locked methods of all beans, when all singletons have been made. */
 final class LockedBeans implements SmartInitializingSingleton {
@@ -30,15 +33,21 @@ final class LockedBeans implements SmartInitializingSingleton {
   private static final Set<String> CALLED = Set.of(
       "jakarta.annotation.PostConstruct",
       "jakarta.annotation.PreDestroy",
+      "jakarta.annotation.Resource",
+      "jakarta.ejb.EJB",
       "jakarta.inject.Inject",
+      "jakarta.persistence.PersistenceContext",
+      "jakarta.persistence.PersistenceUnit",
       "javax.annotation.PostConstruct",
       "javax.annotation.PreDestroy",
+      "javax.annotation.Resource",
       "javax.inject.Inject",
-      "org.springframework.beans.factory.annotation.Autowired");
+      "org.springframework.beans.factory.annotation.Autowired",
+      "org.springframework.beans.factory.annotation.Value");
 
-  /** The methods without parameters that it calls then on a bean of the interface. */
-  private static final Map<String, Class<?>> CALLED_OF_INTERFACES =
-      Map.of("afterPropertiesSet", InitializingBean.class, "destroy", DisposableBean.class);
+  /** The interfaces whose methods it calls then, besides those that extend {@link Aware}. */
+  private static final Set<Class<?>> CALLED_OF_INTERFACES =
+      Set.of(InitializingBean.class, DisposableBean.class);
 
   private final ConfigurableListableBeanFactory beanFactory;
   private final LockedMethods methods;
@@ -122,24 +131,35 @@ final class LockedBeans implements SmartInitializingSingleton {
 
   private boolean isCalledByTheContainer(Place place) {
     Method method = place.method();
-    Class<?> type = place.targetClass();
-    boolean isAnnotated = Arrays.stream(method.getAnnotations())
-        .anyMatch(each -> CALLED.contains(each.annotationType().getName()));
-    Class<?> declares = CALLED_OF_INTERFACES.get(method.getName());
-    boolean isOfInterface =
-        declares != null && declares.isAssignableFrom(type) && method.getParameterCount() == 0;
-    return isAnnotated || isOfInterface || isOfDefinition(place);
+    MergedAnnotations annotations = MergedAnnotations.from(method);
+    Class<?> declares =
+        ClassUtils.getInterfaceMethodIfPossible(method, place.targetClass()).getDeclaringClass();
+    return CALLED.stream().anyMatch(annotations::isPresent)
+        || CALLED_OF_INTERFACES.contains(declares)
+        || Arrays.asList(declares.getInterfaces()).contains(Aware.class)
+        || isOfDefinition(place);
   }
 
-  /** Whether it is the init or destroy method of the bean's definition. */
+  /**
+   * Whether it is the init or destroy method of the bean's definition, or sets a property of it.
+   */
   private boolean isOfDefinition(Place place) {
     AbstractBeanDefinition bean = definition(place);
-    return bean != null
-        && place.method().getParameterCount() == 0
-        && Stream.of(bean.getInitMethodNames(), bean.getDestroyMethodNames())
+    if (bean == null) {
+      return false;
+    }
+    Stream<String> called = switch (place.method().getParameterCount()) {
+      case 0 ->
+        Stream.of(bean.getInitMethodNames(), bean.getDestroyMethodNames())
             .filter(Objects::nonNull)
-            .flatMap(Arrays::stream)
-            .anyMatch(place.method().getName()::equals);
+            .flatMap(Arrays::stream);
+      case 1 ->
+        bean.getPropertyValues().stream()
+            .map(PropertyValue::getName)
+            .map(name -> "set" + StringUtils.capitalize(name));
+      default -> Stream.of();
+    };
+    return called.anyMatch(place.method().getName()::equals);
   }
 
   /** Whether it is the destroy method that Spring infers where the bean's definition names none. */

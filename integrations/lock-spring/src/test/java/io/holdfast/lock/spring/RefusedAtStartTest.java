@@ -9,6 +9,8 @@ import io.holdfast.lock.LockClient;
 import io.holdfast.lock.LockTimeoutException;
 import jakarta.annotation.PostConstruct;
 import jakarta.annotation.PreDestroy;
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
 import java.lang.reflect.Proxy;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
@@ -22,10 +24,13 @@ import org.springframework.aop.framework.AopProxyUtils;
 import org.springframework.aop.framework.ProxyFactory;
 import org.springframework.aop.framework.autoproxy.AutoProxyUtils;
 import org.springframework.aop.support.AopUtils;
+import org.springframework.beans.factory.BeanFactory;
+import org.springframework.beans.factory.BeanFactoryAware;
 import org.springframework.beans.factory.DisposableBean;
 import org.springframework.beans.factory.FactoryBean;
 import org.springframework.beans.factory.InitializingBean;
 import org.springframework.beans.factory.annotation.Autowired;
+import org.springframework.beans.factory.annotation.Value;
 import org.springframework.beans.factory.config.BeanFactoryPostProcessor;
 import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
@@ -81,6 +86,11 @@ class RefusedAtStartTest {
         mistake(Constructed.class, "on the bean itself", "ApplicationRunner"),
         mistake(Destroyed.class, "on the bean itself", "ApplicationRunner"),
         mistake(Injected.class, "on the bean itself", "ApplicationRunner"),
+        mistake(TakesAResource.class, "on the bean itself", "ApplicationRunner"),
+        mistake(TakesAValue.class, "on the bean itself", "ApplicationRunner"),
+        mistake(InjectedByAnotherName.class, "on the bean itself", "ApplicationRunner"),
+        mistake(KnowsItsFactory.class, "on the bean itself", "ApplicationRunner"),
+        mistake(KnowsItsFactoryToo.class, "on the bean itself", "ApplicationRunner"),
         mistake(Initialized.class, "on the bean itself", "ApplicationRunner"),
         mistake(Disposed.class, "on the bean itself", "ApplicationRunner"),
         mistake(Closed.class, "on the bean itself", "give it another name"),
@@ -158,6 +168,35 @@ class RefusedAtStartTest {
     assertThatExceptionOfType(InvalidLockedMethodException.class)
         .isThrownBy(() -> App.start(Definition.class).close())
         .withMessageContaining("on the bean itself");
+  }
+
+  @Test
+  void theMethodThatSetsAPropertyOfADefinitionEndsTheStart() {
+    try (AnnotationConfigApplicationContext context = new AnnotationConfigApplicationContext()) {
+      context.register(App.Locks.class);
+      context.registerBean(LockClient.class, () -> InMemoryLocks.builder().build());
+      context.registerBean(HasALimit.class, bean -> bean.getPropertyValues().add("limit", 5));
+      assertThatExceptionOfType(InvalidLockedMethodException.class)
+          .isThrownBy(context::refresh)
+          .withMessageContaining("on the bean itself");
+    }
+  }
+
+  @Test
+  void aMethodThatSetsWhatNoDefinitionNamesIsNotRefused() {
+    App.start(HasALimit.class).close();
+  }
+
+  @Test
+  void anotherMethodOfAnInterfaceThatExtendsSuchIsNotRefused() {
+    App.start(OrdersWithALifecycle.class).close();
+  }
+
+  @Test
+  void whereTheAnnotationIsOnTheClassThatIsAWarning() throws Exception {
+    assertThat(Logged.during(() -> App.start(LockedAsAWhole.class).close()))
+        .contains("LockedAsAWhole.fill(): @Locked of its class is not for this method", "WARN")
+        .doesNotContain("LockedAsAWhole.run()");
   }
 
   @Test
@@ -504,6 +543,62 @@ class RefusedAtStartTest {
     @Autowired
     @Locked("a")
     void take(LockClient locks) {}
+  }
+
+  static class TakesAResource {
+    @jakarta.annotation.Resource
+    @Locked("a")
+    void setLocks(LockClient locks) {}
+  }
+
+  static class TakesAValue {
+    @Value("5")
+    @Locked("a")
+    void limit(int limit) {}
+  }
+
+  @Autowired
+  @Retention(RetentionPolicy.RUNTIME)
+  @interface Inject {}
+
+  static class InjectedByAnotherName {
+    @Inject
+    @Locked("a")
+    void take(LockClient locks) {}
+  }
+
+  static class KnowsItsFactory implements BeanFactoryAware {
+    @Override
+    @Locked("a")
+    public void setBeanFactory(BeanFactory factory) {}
+  }
+
+  interface Orders extends BeanFactoryAware, DisposableBean {
+    void order();
+  }
+
+  static class OrdersWithALifecycle implements Orders {
+    @Override
+    @Locked("a")
+    public void order() {}
+
+    @Override
+    public void setBeanFactory(BeanFactory factory) {}
+
+    @Override
+    public void destroy() {}
+  }
+
+  /** Knows its factory by an interface of its own. */
+  static class KnowsItsFactoryToo extends OrdersWithALifecycle {
+    @Override
+    @Locked("a")
+    public void setBeanFactory(BeanFactory factory) {}
+  }
+
+  static class HasALimit {
+    @Locked("a")
+    public void setLimit(int limit) {}
   }
 
   static class Initialized implements InitializingBean {
