@@ -1,7 +1,6 @@
 package io.holdfast.lock.shedlock;
 
 import io.holdfast.lock.LockClient;
-import io.holdfast.lock.LockListener;
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
@@ -30,7 +29,9 @@ final class ScheduledApplication {
     Semaphore ends = new Semaphore(0);
     AnnotationConfigApplicationContext context = new AnnotationConfigApplicationContext();
     context.registerBean(DataSource.class, () -> TestStore.pool(arguments[0], arguments[1]));
-    context.registerBean(LockListener.class, Misses::new);
+    context
+        .getBeanFactory()
+        .addBeanPostProcessor(new ScheduledApplicationsTest.Hearing(ScheduledApplication::hear));
     context.registerBean(Semaphore.class, () -> ends);
     context.register(ScheduledApplicationsTest.Scheduling.class, Reports.class);
     context.refresh();
@@ -43,16 +44,15 @@ final class ScheduledApplication {
     Runtime.getRuntime().halt(0); // The test has ended.
   }
 
+  private static void hear(boolean got) {
+    if (!got) {
+      say(TAKEN);
+    }
+  }
+
   private static synchronized void say(String line) {
     System.out.println(line);
     System.out.flush();
-  }
-
-  private static final class Misses implements LockListener {
-    @Override
-    public void notAcquired(NotAcquired event) {
-      say(TAKEN);
-    }
   }
 
   static class Reports {

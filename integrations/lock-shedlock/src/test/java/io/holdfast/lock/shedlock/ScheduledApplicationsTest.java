@@ -4,18 +4,22 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.zaxxer.hikari.HikariDataSource;
 import io.holdfast.lock.LockClient;
-import io.holdfast.lock.LockListener;
 import io.holdfast.lock.jdbc.JdbcLocks;
 import io.holdfast.lock.jdbc.SchemaMode;
 import io.holdfast.lock.testsupport.Await;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Consumer;
 import javax.sql.DataSource;
 import net.javacrumbs.shedlock.core.LockAssert;
+import net.javacrumbs.shedlock.core.LockConfiguration;
 import net.javacrumbs.shedlock.core.LockProvider;
+import net.javacrumbs.shedlock.core.SimpleLock;
 import net.javacrumbs.shedlock.spring.annotation.EnableSchedulerLock;
 import net.javacrumbs.shedlock.spring.annotation.SchedulerLock;
 import org.junit.jupiter.api.Test;
+import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.context.annotation.AnnotationConfigApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
@@ -30,8 +34,8 @@ class ScheduledApplicationsTest {
   @Test
   void aTaskThatTwoApplicationsScheduleRunsOnce() {
     AtomicInteger sent = new AtomicInteger();
-    Turns first = new Turns();
-    Turns second = new Turns();
+    AtomicInteger first = new AtomicInteger();
+    AtomicInteger second = new AtomicInteger();
     try (HikariDataSource pool = TestStore.h2Pool("scheduled");
         LockClient table = JdbcLocks.builder(pool).schema(SchemaMode.CREATE).build();
         AnnotationConfigApplicationContext one = application(pool, sent, first);
@@ -48,36 +52,33 @@ class ScheduledApplicationsTest {
   }
 
   private static AnnotationConfigApplicationContext application(
-      DataSource pool, AtomicInteger sent, Turns turns) {
+      DataSource pool, AtomicInteger sent, AtomicInteger turns) {
     AnnotationConfigApplicationContext application = new AnnotationConfigApplicationContext();
     application
         .getEnvironment()
         .getPropertySources()
         .addFirst(new MapPropertySource("test", Map.of("report.cron", "* * * * * *")));
     application.registerBean(DataSource.class, () -> pool, bean -> bean.setDestroyMethodName(""));
-    application.registerBean(LockListener.class, () -> turns);
     application.registerBean(AtomicInteger.class, () -> sent);
-    application.register(Listening.class, Reports.class);
+    application.getBeanFactory().addBeanPostProcessor(new Hearing(got -> turns.incrementAndGet()));
+    application.register(Scheduling.class, Reports.class);
     application.refresh();
     return application;
   }
 
-  /** Counts how often an application has asked for a lock. */
-  private static final class Turns implements LockListener {
-    private final AtomicInteger count = new AtomicInteger();
-
-    int get() {
-      return count.get();
+  /** Hears of each call of an application's provider whether it has got the lock. */
+  record Hearing(Consumer<Boolean> hears) implements BeanPostProcessor {
+    @Override
+    public Object postProcessAfterInitialization(Object bean, String name) {
+      return bean instanceof LockProvider provider
+          ? (LockProvider) asked -> lock(provider, asked)
+          : bean;
     }
 
-    @Override
-    public void acquired(Acquired event) {
-      count.incrementAndGet();
-    }
-
-    @Override
-    public void notAcquired(NotAcquired event) {
-      count.incrementAndGet();
+    private Optional<SimpleLock> lock(LockProvider provider, LockConfiguration asked) {
+      Optional<SimpleLock> lock = provider.lock(asked);
+      hears.accept(lock.isPresent());
+      return lock;
     }
   }
 
@@ -98,22 +99,6 @@ class ScheduledApplicationsTest {
   }
 
   // end::shedlock[]
-
-  /** The same, with a listener. */
-  @Configuration
-  static class Listening extends Scheduling {
-    private final LockListener listener;
-
-    Listening(LockListener listener) {
-      this.listener = listener;
-    }
-
-    @Bean
-    @Override
-    LockClient locks(DataSource dataSource) {
-      return JdbcLocks.builder(dataSource).addListener(listener).build();
-    }
-  }
 
   static class Reports {
     private final AtomicInteger sent;
