@@ -6,7 +6,8 @@ import java.util.OptionalInt;
 public interface HeldLock extends LockHolder {
   /**
    * The length of the store's line for this lock. A client counts once, however many of its threads
-   * wait. Empty if the store has no line, or does not count it.
+   * wait; one that has the lock itself may not count. Empty if the store has no line, or does not
+   * count it.
    */
   OptionalInt waiting();
 }

@@ -14,7 +14,9 @@ import io.holdfast.lock.spi.Renewal;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.testsupport.Await;
 import io.holdfast.lock.testsupport.Claims;
+import io.holdfast.lock.testsupport.Logged;
 import java.sql.Connection;
+import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
@@ -25,6 +27,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Grants that a server has confirmed, and may forget by a crash or a failover. */
@@ -157,13 +160,67 @@ class ConfirmedTest {
     }
   }
 
-  private static List<String> risks(Connection connection) throws SQLException {
-    Dialect dialect = Product.of(connection).dialect(JdbcLocks.DEFAULT_TABLE);
-    try (Statement statement = connection.createStatement();
-        ResultSet answer = statement.executeQuery(dialect.facts().askServer())) {
-      answer.next();
-      return dialect.facts().risks(answer);
+  @ParameterizedTest
+  @CsvSource(nullValues = "hidden", delimiter = '|', textBlock = """
+      1      | ON  | 1      |
+      0      | ON  | 1      | innodb_flush_log_at_trx_commit=0, by any crash of the server
+      1      | ON  | 0      | sync_binlog=0, by a crash of its machine
+      1      | OFF | 0      |
+      hidden | ON  | hidden |
+      """)
+  void eachSettingOfMySqlIsNamedOnlyWhereItIsKnown(
+      String flush, String binaryLog, String sync, String risk) throws Exception {
+    try (Connection connection = Server.MYSQL.connect();
+        PreparedStatement told = connection.prepareStatement(
+            "SELECT ? AS holdfast_innodb_flush_log_at_trx_commit, ? AS holdfast_log_bin,"
+                + " ? AS holdfast_sync_binlog")) {
+      told.setString(1, flush);
+      told.setString(2, binaryLog);
+      told.setString(3, sync);
+      assertThat(risks(connection, told))
+          .isEqualTo(risk == null ? List.of() : List.of(risk));
     }
+  }
+
+  @Test
+  void aPostgresThatDoesNotWriteToDiskIsNamed() throws Exception {
+    try (Connection connection = Server.POSTGRES.connect();
+        PreparedStatement told = connection.prepareStatement(
+            "SELECT 'on' AS holdfast_synchronous_commit, 'off' AS holdfast_fsync")) {
+      assertThat(risks(connection, told))
+          .containsExactly("fsync=off, by a crash of the server's machine");
+    }
+  }
+
+  @EachRealServer
+  void whoBuildsAClientIsWarnedOfThem(Server server) throws Exception {
+    try (HikariDataSource pool = server.pool(3);
+        Connection connection = server.connect()) {
+      assertThat(Logged.during(
+              () -> JdbcLocks.builder(pool).schema(SchemaMode.CREATE).build().close()))
+          .contains("WARN")
+          .contains("can forget a lock that it has confirmed, so that two hold it: with "
+              + String.join("; with ", risks(connection)));
+    }
+  }
+
+  private static List<String> risks(Connection connection) throws SQLException {
+    try (PreparedStatement asked =
+        connection.prepareStatement(dialect(connection).facts().askServer())) {
+      return risks(connection, asked);
+    }
+  }
+
+  private static List<String> risks(Connection connection, PreparedStatement question)
+      throws SQLException {
+    try (ResultSet answer = question.executeQuery()) {
+      answer.next();
+      return dialect(connection).facts().risks(answer);
+    }
+  }
+
+  private static Dialect dialect(Connection connection) throws SQLException {
+    return Product.of(connection).dialect(JdbcLocks.DEFAULT_TABLE);
   }
 
   private static void execute(Connection connection, String sql) throws SQLException {

@@ -3,6 +3,7 @@ package io.holdfast.lock.spring;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
+import io.holdfast.lock.testsupport.Logged;
 import io.holdfast.lock.InMemoryLocks;
 import io.holdfast.lock.Lease;
 import io.holdfast.lock.LockClient;

@@ -2,6 +2,7 @@ package io.holdfast.lock.spring;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.holdfast.lock.testsupport.Logged;
 import io.holdfast.lock.Lease;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;

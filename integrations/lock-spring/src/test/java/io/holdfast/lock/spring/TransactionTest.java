@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatNoException;
 
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
+import io.holdfast.lock.testsupport.Logged;
 import io.holdfast.lock.InMemoryLocks;
 import io.holdfast.lock.LockClient;
 import io.holdfast.lock.LockListener;

@@ -8,9 +8,13 @@ import java.util.Objects;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** The facts about MySQL, or MariaDB. */
 final class MySqlFacts extends Facts {
+  private static final Logger log = LoggerFactory.getLogger(MySqlFacts.class);
+
   private final String variables;
 
   /** @param variables the table that has the session's variables */
@@ -51,7 +55,7 @@ final class MySqlFacts extends Facts {
   }
 
   /**
-   * Returns the columns with the server's variables, which are null if it has none of that name.
+   * Returns the columns with the server's variables, which are null if it shows none of that name.
    */
   private String variables() {
     return Stream.of(
@@ -84,12 +88,17 @@ final class MySqlFacts extends Facts {
   public List<String> risks(ResultSet answer) throws SQLException {
     List<String> risks = new ArrayList<>();
     String flush = answer.getString("holdfast_innodb_flush_log_at_trx_commit");
-    if (!"1".equals(flush)) {
-      String crash = "0".equals(flush) ? "any crash of the server" : "a crash of its machine";
+    String sync = answer.getString("holdfast_sync_binlog");
+    if (flush == null || sync == null) {
+      log.debug("Whether the server keeps what it confirms is not known: it hides its variables");
+    }
+    if (flush != null && !flush.equals("1")) {
+      String crash = flush.equals("0") ? "any crash of the server" : "a crash of its machine";
       risks.add("innodb_flush_log_at_trx_commit=" + flush + ", by " + crash);
     }
-    String sync = answer.getString("holdfast_sync_binlog");
-    if ("ON".equalsIgnoreCase(answer.getString("holdfast_log_bin")) && !"1".equals(sync)) {
+    if ("ON".equalsIgnoreCase(answer.getString("holdfast_log_bin"))
+        && sync != null
+        && !sync.equals("1")) {
       risks.add("sync_binlog=" + sync + ", by a crash of its machine");
     }
     return risks;

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.holdfast.lock.redis.Stores;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.testsupport.Image;
+import io.holdfast.lock.testsupport.Logged;
 import io.holdfast.lock.testsupport.ServerContainer;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -33,6 +34,13 @@ class ServerFactsTest {
       assertThat(ask(client).appendOnly()).isEqualTo(told);
       assertThat(ask(client).findProblem()).isEmpty();
     }
+  }
+
+  @Test
+  void aServerThatForgetsByACrashIsWarnedOf() throws Exception {
+    ServerFacts facts = new ServerFacts(8 << 16, "0");
+    assertThat(Logged.during(() -> assertThat(facts.findProblem()).isEmpty()))
+        .contains("WARN", "Redis can forget a lock that it has confirmed", "appendonly no");
   }
 
   @Test
