@@ -3,6 +3,7 @@ package io.holdfast.lock.internal;
 import io.holdfast.lock.internal.event.Events;
 import io.holdfast.lock.internal.queue.Handle;
 import io.holdfast.lock.internal.queue.Hold;
+import io.holdfast.lock.internal.queue.LeaseReference;
 import io.holdfast.lock.internal.queue.WaitQueue;
 import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.LockKey;
@@ -59,7 +60,7 @@ final class Leases {
 
   /** Begins to watch a new lease: it is found if its user drops it. */
   private <T extends HandleLease> T watched(T lease) {
-    lease.handle.watch(lease, parts.droppedLeases().references);
+    LeaseReference.watch(lease.handle, lease, parts.droppedLeases().references);
     lease.handle.hold().grant().beginMinHold();
     return lease;
   }

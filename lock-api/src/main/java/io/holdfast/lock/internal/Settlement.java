@@ -17,6 +17,7 @@ import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.StoreException;
 import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -246,7 +247,7 @@ final class Settlement implements ActiveGrant.Observer {
     if (!hold.isSeen()) {
       log.debug("Lock '{}' given back unused, lost by: {}", hold.lockName(), lostBy);
     } else if (lostBy != null) {
-      LeaseLoss loss = LossNotice.lossOf(hold, lostBy);
+      LeaseLoss loss = LossNotice.lossOf(hold, hold.grant().state());
       for (Consumer<? super LeaseLoss> listener : hold.lastListeners()) {
         tellLoss(loss, listener);
       }
@@ -322,13 +323,14 @@ final class Settlement implements ActiveGrant.Observer {
       settleDropped(queue, dropped);
     }
     boolean first = true; // Readers that share the grant have a notice each.
-    for (LossNotice notice = queue.notice(grant); notice != null; notice = queue.notice(grant)) {
+    for (Hold hold = queue.untold(grant); hold != null; hold = queue.untold(grant)) {
+      LossNotice notice = Objects.requireNonNull(hold.untold()); // Only this thread tells it.
       grant.schedule().stop();
       if (first && !notice.guarded()) {
         free(grant);
       }
       first = false;
-      settleLoss(queue, notice);
+      settleLoss(hold, notice);
     }
   }
 
@@ -364,8 +366,7 @@ final class Settlement implements ActiveGrant.Observer {
             dropped.leaks() ? "; it is no longer renewed, and ends with its TTL" : ""));
   }
 
-  private void settleLoss(WaitQueue queue, LossNotice notice) {
-    Hold hold = notice.hold();
+  private void settleLoss(Hold hold, LossNotice notice) {
     for (var listener = notice.listeners().peek();
         listener != null;
         listener = notice.listeners().peek()) {
@@ -373,7 +374,7 @@ final class Settlement implements ActiveGrant.Observer {
       notice.listeners().remove();
     }
     if (hold.told()) {
-      parts.queues().endUse(queue);
+      parts.queues().endUse(hold.queue());
     }
     if (hold.isSeen()) {
       parts.events().lost(hold, notice.loss());

@@ -31,7 +31,8 @@ class ClusterConformanceTest extends LockConformance {
 
     @Override
     public Set<Capability> capabilities() {
-      return Set.of(Capability.TAP, Capability.LEFTOVERS, Capability.GUARDED_WRITES);
+      return Set.of(
+          Capability.TAP, Capability.LEFTOVERS, Capability.GUARDED_WRITES, Capability.READ_WRITE);
     }
 
     @Override

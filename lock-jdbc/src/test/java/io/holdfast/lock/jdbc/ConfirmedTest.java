@@ -177,8 +177,7 @@ class ConfirmedTest {
       told.setString(1, flush);
       told.setString(2, binaryLog);
       told.setString(3, sync);
-      assertThat(risks(connection, told))
-          .isEqualTo(risk == null ? List.of() : List.of(risk));
+      assertThat(risks(connection, told)).isEqualTo(risk == null ? List.of() : List.of(risk));
     }
   }
 

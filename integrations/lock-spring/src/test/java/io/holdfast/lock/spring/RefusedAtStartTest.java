@@ -3,11 +3,11 @@ package io.holdfast.lock.spring;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
-import io.holdfast.lock.testsupport.Logged;
 import io.holdfast.lock.InMemoryLocks;
 import io.holdfast.lock.Lease;
 import io.holdfast.lock.LockClient;
 import io.holdfast.lock.LockTimeoutException;
+import io.holdfast.lock.testsupport.Logged;
 import jakarta.annotation.PostConstruct;
 import jakarta.annotation.PreDestroy;
 import java.lang.annotation.Retention;

@@ -2,8 +2,8 @@ package io.holdfast.lock.spring;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.holdfast.lock.testsupport.Logged;
 import io.holdfast.lock.Lease;
+import io.holdfast.lock.testsupport.Logged;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;

@@ -7,13 +7,13 @@ import static org.assertj.core.api.Assertions.assertThatNoException;
 
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
-import io.holdfast.lock.testsupport.Logged;
 import io.holdfast.lock.InMemoryLocks;
 import io.holdfast.lock.LockClient;
 import io.holdfast.lock.LockListener;
 import io.holdfast.lock.LockLostException;
 import io.holdfast.lock.jdbc.JdbcLocks;
 import io.holdfast.lock.jdbc.SchemaMode;
+import io.holdfast.lock.testsupport.Logged;
 import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;

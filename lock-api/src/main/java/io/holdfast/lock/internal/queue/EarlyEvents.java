@@ -2,23 +2,24 @@ package io.holdfast.lock.internal.queue;
 
 import io.holdfast.lock.LeaseLoss;
 import io.holdfast.lock.internal.grant.ActiveGrant;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Events of the store about grants of one name. A store may report an event before the call that
  * acquired the grant has returned; such an event is kept until the leader has the grant.
  *
- * <p>Threads: any. Which grant is held is guarded by the mutex of the {@link WaitQueue}, so that an
- * event finds either the holder or a request under way.
+ * <p>Threads: any.
  */
 public final class EarlyEvents {
-  private final WaitQueue queue;
+  private final Supplier<@Nullable ActiveGrant> held;
 
-  /** The owner id of the leader's current or last request. Written without the mutex. */
+  /** The owner id of the leader's current or last request. */
   private volatile @Nullable String askingOwnerId;
 
   /** An event about a grant that the leader does not have yet. */
-  private volatile @Nullable Event early;
+  private final AtomicReference<@Nullable Event> early = new AtomicReference<>();
 
   /**
    * An event of the store about a grant.
@@ -26,10 +27,20 @@ public final class EarlyEvents {
    * @param ownerId the grant's owner id
    * @param lostBy why the grant is gone; null if it may only be in danger
    */
-  public record Event(String ownerId, LeaseLoss.@Nullable Reason lostBy) {}
+  public record Event(String ownerId, LeaseLoss.@Nullable Reason lostBy) {
+    boolean isAbout(@Nullable ActiveGrant grant) {
+      return grant != null && grant.grant().claim().ownerId().equals(ownerId);
+    }
 
-  EarlyEvents(WaitQueue queue) {
-    this.queue = queue;
+    /** Whether it says more than the event that was kept before. */
+    boolean replaces(@Nullable Event before) {
+      return before == null || !before.ownerId.equals(ownerId) || before.lostBy == null;
+    }
+  }
+
+  /** @param held returns the grant that is held now */
+  EarlyEvents(Supplier<@Nullable ActiveGrant> held) {
+    this.held = held;
   }
 
   /** Notes that the leader is about to ask with this owner id, for the first time or again. */
@@ -42,35 +53,21 @@ public final class EarlyEvents {
    * the event is kept for {@link #take}.
    */
   public @Nullable ActiveGrant grantOf(Event event) {
-    synchronized (queue) {
-      queue.bookIfLost();
-      ActiveGrant held = queue.grant();
-      if (held != null && held.grant().claim().ownerId().equals(event.ownerId())) {
-        return held;
-      }
-      Event before = early;
-      boolean graver =
-          before == null || !before.ownerId().equals(event.ownerId()) || before.lostBy() == null;
-      if (event.ownerId().equals(askingOwnerId) && graver) {
-        early = event;
-      }
-      return null;
-    }
+    boolean kept = event.ownerId().equals(askingOwnerId) && keep(event);
+    // After it was kept: whoever gets the grant after this sees the event.
+    ActiveGrant now = held.get();
+    boolean isTaken = kept && event.isAbout(now) && !early.compareAndSet(event, null);
+    return event.isAbout(now) && !isTaken ? now : null;
+  }
+
+  private boolean keep(Event event) {
+    return event.replaces(early.getAndUpdate(kept -> event.replaces(kept) ? event : kept));
   }
 
   /** Returns the event that came before this grant was held, if any, and forgets it. */
   public @Nullable Event take(ActiveGrant grant) {
-    if (early == null) {
-      return null;
-    }
-    synchronized (queue) {
-      Event event = early;
-      if (event == null || !event.ownerId().equals(grant.grant().claim().ownerId())) {
-        // The event is about the next leader's request, or about one that is over.
-        return null;
-      }
-      early = null;
-      return event;
-    }
+    Event event = early.get();
+    // Another event is about the next leader's request, or about one that is over.
+    return event != null && event.isAbout(grant) && early.compareAndSet(event, null) ? event : null;
   }
 }

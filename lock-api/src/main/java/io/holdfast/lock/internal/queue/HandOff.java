@@ -5,7 +5,8 @@ import io.holdfast.lock.internal.grant.ActiveGrant;
 
 /**
  * The rule that decides whether a lease may pass from one thread of a client to the next without
- * asking the store. The caller has already checked that enough time is left on the lease.
+ * asking the store. The caller has already checked that enough time is left on the lease, and that
+ * its past allows it.
  */
 @FunctionalInterface
 public interface HandOff {
@@ -13,24 +14,20 @@ public interface HandOff {
   long GRANT_NANOS_MAX = ShareWindow.NANOS_MAX;
 
   /** No hand-off: each lease is released at the store. */
-  HandOff NEVER = (hold, next, nowNanos) -> false;
+  HandOff NEVER = (grant, next, nowNanos) -> false;
 
   /**
-   * Allows the hand-off of a renewed lease that was closed cleanly and has no minimum or maximum
-   * hold, for a limited time and number of holders. Not if a guard was ever opened on it: the store
-   * would show the same owner for the next holder, and a late write under that guard would pass.
+   * Allows the hand-off of a renewed lease that has no minimum or maximum hold, for a limited time.
    */
-  HandOff BOUNDED = (hold, next, nowNanos) -> {
-    ActiveGrant grant = hold.grant();
+  HandOff BOUNDED = (grant, next, nowNanos) -> {
     LockOptions options = grant.options();
     return options.equals(next)
         && options.isRenewed()
         && options.minHold().isZero()
         && options.maxHold().isEmpty()
-        && hold.canPassOn()
         && nowNanos - grant.grantedAtNanos() < GRANT_NANOS_MAX;
   };
 
   /** Whether the thread that waits with these options may have the lease. Called under a mutex. */
-  boolean allows(Hold hold, LockOptions next, long nowNanos);
+  boolean allows(ActiveGrant grant, LockOptions next, long nowNanos);
 }

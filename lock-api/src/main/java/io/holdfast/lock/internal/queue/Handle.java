@@ -3,7 +3,7 @@ package io.holdfast.lock.internal.queue;
 import io.holdfast.lock.LeaseLoss;
 import io.holdfast.lock.LeaseState;
 import io.holdfast.lock.spi.Claim;
-import java.lang.ref.ReferenceQueue;
+import java.lang.ref.WeakReference;
 import java.util.List;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -43,7 +43,7 @@ public final class Handle {
    * The reference to the user's lease, kept reachable here: a reference that is itself unreachable
    * is never enqueued. Null if the user has no lease, or has closed it.
    */
-  volatile @Nullable LeaseReference leaseReference;
+  volatile @Nullable WeakReference<LossListeners> leaseReference;
 
   Handle(Hold hold, Claim.Mode mode) {
     this.hold = hold;
@@ -55,14 +55,9 @@ public final class Handle {
     return hold;
   }
 
-  /** Watches the user's lease: if it becomes unreachable, its reference is enqueued. */
-  public void watch(LossListeners lease, ReferenceQueue<LossListeners> queue) {
-    leaseReference = new LeaseReference(lease, this, queue);
-  }
-
   /** Returns the listeners of the user's lease. Called under the queue's mutex. */
   List<Consumer<? super LeaseLoss>> lossListeners() {
-    LeaseReference reference = leaseReference;
+    WeakReference<LossListeners> reference = leaseReference;
     LossListeners lease = reference == null ? null : reference.get();
     return lease == null ? List.of() : lease.lossListeners();
   }
@@ -72,7 +67,7 @@ public final class Handle {
    * {@code asLock()} by a thread that has died. Called under the queue's mutex.
    */
   boolean isDropped() {
-    LeaseReference reference = leaseReference;
+    WeakReference<LossListeners> reference = leaseReference;
     return reference == null ? threadOwned && !hold.acquirer().isAlive() : reference.refersTo(null);
   }
 

@@ -12,7 +12,9 @@ import io.holdfast.lock.internal.grant.GrantState.Phase;
 import io.holdfast.lock.internal.queue.Waiter.News;
 import io.holdfast.lock.internal.task.Task;
 import io.holdfast.lock.spi.Claim;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Deque;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
@@ -68,7 +70,7 @@ public final class Hold extends Task implements HeldLease {
   /**
    * Whether it may be handed on locally. Not if it was detached, since it may then end on any
    * thread; nor if a guard was ever opened on it, since the store could not tell the successor from
-   * it.
+   * it, and a late write under that guard would pass.
    */
   private boolean canPassOn = true;
 
@@ -272,11 +274,6 @@ public final class Hold extends Task implements HeldLease {
     return openGuards > 0;
   }
 
-  /** Whether its past allows that it is handed on locally. */
-  boolean canPassOn() {
-    return canPassOn && handOffs < Token.HAND_OFFS_MAX;
-  }
-
   // Closing
 
   /**
@@ -333,7 +330,8 @@ public final class Hold extends Task implements HeldLease {
       return Closing.LEFT;
     }
     Waiter next = owner == null || owner == thread ? queue.firstWaiter() : null;
-    if (next != null && handOff.allows(this, next.options, nowNanos)) {
+    boolean canGoOn = canPassOn && handOffs < Token.HAND_OFFS_MAX;
+    if (next != null && canGoOn && handOff.allows(grant, next.options, nowNanos)) {
       Hold successor = new Hold(queue, grant, handOffs + 1, next.thread, nowNanos);
       News news = new Waiter.Acquired(successor.open(next.mode), Source.LOCAL_HAND_OFF);
       remove(handle, LeaseState.RELEASED);
@@ -461,7 +459,10 @@ public final class Hold extends Task implements HeldLease {
     if (grant.state().phase() != Phase.LOST) {
       return false;
     }
-    LossNotice notice = LossNotice.of(this, openHandles, openGuards > 0);
+    Deque<Consumer<? super LeaseLoss>> listeners = new ArrayDeque<>();
+    openHandles.forEach(handle -> listeners.addAll(handle.lossListeners()));
+    LossNotice notice =
+        new LossNotice(LossNotice.lossOf(this, grant.state()), listeners, openGuards > 0);
     queue.listLost(this); // The last call that can fail, and then it has changed nothing.
     loss = notice.loss();
     untold = notice;
@@ -470,9 +471,10 @@ public final class Hold extends Task implements HeldLease {
   }
 
   /** Returns the notice of its loss until it is told. */
-  @Nullable
-  LossNotice untold() {
-    return untold;
+  public @Nullable LossNotice untold() {
+    synchronized (queue) {
+      return untold;
+    }
   }
 
   /**

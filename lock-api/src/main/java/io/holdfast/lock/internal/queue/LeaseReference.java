@@ -7,9 +7,15 @@ import java.lang.ref.WeakReference;
 public final class LeaseReference extends WeakReference<LossListeners> {
   private final Handle handle;
 
-  LeaseReference(LossListeners lease, Handle handle, ReferenceQueue<LossListeners> queue) {
+  private LeaseReference(LossListeners lease, Handle handle, ReferenceQueue<LossListeners> queue) {
     super(lease, queue);
     this.handle = handle;
+  }
+
+  /** Watches the user's lease: if it becomes unreachable, its reference is enqueued. */
+  public static void watch(
+      Handle handle, LossListeners lease, ReferenceQueue<LossListeners> queue) {
+    handle.leaseReference = new LeaseReference(lease, handle, queue);
   }
 
   /** Returns the engine's handle of that lease. */

@@ -69,7 +69,7 @@ public final class WaitQueue {
   int users;
 
   private final Waiters waiters = new Waiters();
-  private final EarlyEvents earlyEvents = new EarlyEvents(this);
+  private final EarlyEvents earlyEvents = new EarlyEvents(this::grant);
 
   /**
    * The open holds, all of one grant: one at most, if they are no readers'. That it was lost may
@@ -333,14 +333,14 @@ public final class WaitQueue {
   }
 
   /**
-   * Returns the loss of a hold of this grant if it must still be told; {@link Hold#told} must
-   * follow. Null if the grant is not lost, if all were told, or if the closing thread tells it.
+   * Returns a hold of this grant whose loss must still be told; {@link Hold#told} must follow. Null
+   * if the grant is not lost, if all were told, or if the closing thread tells it.
    */
-  public synchronized @Nullable LossNotice notice(ActiveGrant grant) {
+  public synchronized @Nullable Hold untold(ActiveGrant grant) {
     bookIfLost();
     for (Hold hold : lost) {
       if (hold.grant() == grant && hold.untold() != null) {
-        return hold.untold();
+        return hold;
       }
     }
     return null;

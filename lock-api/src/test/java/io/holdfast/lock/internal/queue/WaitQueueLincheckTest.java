@@ -19,8 +19,7 @@ import org.junit.jupiter.api.Timeout;
 @Tag("nightly")
 @Timeout(600) // Lincheck's threads spin: slow where others keep the machine busy
 class WaitQueueLincheckTest {
-  /** Handed on once, then given back. */
-  private static final HandOff ONCE = (hold, next, nowNanos) -> hold.handOffs < 1;
+  private static final HandOff ALWAYS = (grant, next, nowNanos) -> true;
 
   /** Threads that use the queue as the client does, with a store that grants at once. */
   public static class Sections {
@@ -100,9 +99,11 @@ class WaitQueueLincheckTest {
     }
 
     void close(Handle handle) {
-      if (handle.hold().close(handle, Thread.currentThread(), ONCE, 0) == Closing.TO_BE_RELEASED) {
+      Hold hold = handle.hold();
+      HandOff once = hold.handOffs < 1 ? ALWAYS : HandOff.NEVER; // Then it is given back.
+      if (hold.close(handle, Thread.currentThread(), once, 0) == Closing.TO_BE_RELEASED) {
         granted = false;
-        gaveBack(handle.hold());
+        gaveBack(hold);
       }
     }
 

@@ -61,7 +61,8 @@ class DaemonsTest {
         .isThrownBy(() -> pool.execute(() -> {}));
 
     end.countDown();
-    assertThat(pool.awaitTermination(Await.PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
+    assertThat(pool.awaitTermination(Await.PATIENCE.toSeconds(), TimeUnit.SECONDS))
+        .isTrue();
     assertThat(pool.getCompletedTaskCount()).isEqualTo(2 * THREADS);
   }
 
