@@ -147,16 +147,9 @@ public abstract class HygieneRules extends RuleTest {
     // What has no answer in time when a client is closed may be left for whoever meets it.
     LockClient client = client();
     LockClient other = client();
+    useNames(client, other, 1); // Starts the threads that a client has for all names.
     long threadsBefore = threads();
-    for (int i = 0; i < NAMES; i++) {
-      String name = freshName();
-      Lease lease = take(client.get(name));
-      if (i % 10 == 0) {
-        assertTaken(other, name, "held");
-        assertThat(other.get(name).tryLock(Duration.ofMillis(1))).isEmpty();
-      }
-      lease.close();
-    }
+    useNames(client, other, NAMES);
     assertThat(threads()).as("threads").isLessThan(threadsBefore + 20);
     client.close();
     other.close();
@@ -165,6 +158,19 @@ public abstract class HygieneRules extends RuleTest {
       return after.entrySet().stream()
           .allMatch(one -> one.getValue() <= before.getOrDefault(one.getKey(), 0L));
     });
+  }
+
+  /** Takes new names one after the other; every tenth is found taken by the other client. */
+  private void useNames(LockClient client, LockClient other, int names) throws Exception {
+    for (int i = 0; i < names; i++) {
+      String name = freshName();
+      Lease lease = take(client.get(name));
+      if (i % 10 == 0) {
+        assertTaken(other, name, "held");
+        assertThat(other.get(name).tryLock(Duration.ofMillis(1))).isEmpty();
+      }
+      lease.close();
+    }
   }
 
   /** Returns the number of threads, without those of links. */
