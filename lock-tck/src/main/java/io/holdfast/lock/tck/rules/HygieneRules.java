@@ -147,7 +147,7 @@ public abstract class HygieneRules extends RuleTest {
     // What has no answer in time when a client is closed may be left for whoever meets it.
     LockClient client = client();
     LockClient other = client();
-    useNames(client, other, 1); // Starts the threads that a client has for all names.
+    useNames(client, other, 10); // Starts the threads that serve all names.
     long threadsBefore = threads();
     useNames(client, other, NAMES);
     assertThat(threads()).as("threads").isLessThan(threadsBefore + 20);
