@@ -56,8 +56,11 @@ public final class EarlyEvents {
     boolean kept = event.ownerId().equals(askingOwnerId) && keep(event);
     // After it was kept: whoever gets the grant after this sees the event.
     ActiveGrant now = held.get();
-    boolean isTaken = kept && event.isAbout(now) && !early.compareAndSet(event, null);
-    return event.isAbout(now) && !isTaken ? now : null;
+    if (!event.isAbout(now)) {
+      return null;
+    }
+    // If it is not there any more, the leader has it, or a graver event came after it.
+    return kept && !early.compareAndSet(event, null) ? null : now;
   }
 
   private boolean keep(Event event) {

@@ -18,15 +18,15 @@ public final class Daemons {
    */
   public static ThreadPoolExecutor pool(String name, int threadsMax) {
     AtomicInteger count = new AtomicInteger();
-    HandOver handOver = new HandOver();
+    IdleFirst queue = new IdleFirst();
     return new ThreadPoolExecutor(
         0,
         threadsMax,
         IDLE_SECONDS,
         TimeUnit.SECONDS,
-        handOver,
+        queue,
         task -> thread(name + '-' + count.incrementAndGet(), task),
-        handOver::queue);
+        queue::enqueue);
   }
 
   /** Makes a thread, which inherits no thread locals from the one that happens to make it. */
@@ -40,7 +40,7 @@ public final class Daemons {
    * A pool's queue, which takes a task at first only if an idle thread waits for one, since a pool
    * starts a thread only if its queue refuses. What gets no thread either is queued after all.
    */
-  private static final class HandOver extends LinkedTransferQueue<Runnable> {
+  private static final class IdleFirst extends LinkedTransferQueue<Runnable> {
     private static final long serialVersionUID = 1;
 
     @Override
@@ -49,7 +49,7 @@ public final class Daemons {
     }
 
     /** Queues a task for which the pool has no thread. */
-    void queue(Runnable task, ThreadPoolExecutor pool) {
+    void enqueue(Runnable task, ThreadPoolExecutor pool) {
       boolean queued = !pool.isShutdown() && super.offer(task);
       if (!queued || (pool.isShutdown() && pool.remove(task))) {
         throw new RejectedExecutionException("The pool was shut down");
