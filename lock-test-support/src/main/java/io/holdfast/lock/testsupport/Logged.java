@@ -9,7 +9,7 @@ import java.io.PrintStream;
 public final class Logged {
   private Logged() {}
 
-  /** What is done meanwhile. */
+  /** A step of a test, whose lines are returned. */
   public interface Step {
     /** Does it. */
     void run() throws Exception;

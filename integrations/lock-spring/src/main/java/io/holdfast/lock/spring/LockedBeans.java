@@ -3,6 +3,7 @@ package io.holdfast.lock.spring;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Objects;
 import java.util.Set;
 import java.util.stream.Stream;
@@ -136,7 +137,7 @@ final class LockedBeans implements SmartInitializingSingleton {
         ClassUtils.getInterfaceMethodIfPossible(method, place.targetClass()).getDeclaringClass();
     return CALLED.stream().anyMatch(annotations::isPresent)
         || CALLED_OF_INTERFACES.contains(declares)
-        || Arrays.asList(declares.getInterfaces()).contains(Aware.class)
+        || (declares.isInterface() && List.of(declares.getInterfaces()).contains(Aware.class))
         || isOfDefinition(place);
   }
 

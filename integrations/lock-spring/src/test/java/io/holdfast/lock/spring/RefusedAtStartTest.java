@@ -25,6 +25,7 @@ import org.springframework.aop.framework.AopProxyUtils;
 import org.springframework.aop.framework.ProxyFactory;
 import org.springframework.aop.framework.autoproxy.AutoProxyUtils;
 import org.springframework.aop.support.AopUtils;
+import org.springframework.beans.factory.Aware;
 import org.springframework.beans.factory.BeanFactory;
 import org.springframework.beans.factory.BeanFactoryAware;
 import org.springframework.beans.factory.DisposableBean;
@@ -190,7 +191,7 @@ class RefusedAtStartTest {
 
   @Test
   void anotherMethodOfAnInterfaceThatExtendsSuchIsNotRefused() {
-    App.start(OrdersWithALifecycle.class).close();
+    App.start(OrdersWithALifecycle.class, MarkedAsAware.class).close();
   }
 
   @Test
@@ -588,6 +589,12 @@ class RefusedAtStartTest {
 
     @Override
     public void destroy() {}
+  }
+
+  /** Has none of the interfaces by which Spring calls it. */
+  static class MarkedAsAware implements Aware {
+    @Locked("b")
+    public void run() {}
   }
 
   /** Knows its factory by an interface of its own. */
