@@ -4,13 +4,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import io.holdfast.lock.testsupport.Await;
+import java.util.HashSet;
 import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TransferQueue;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -29,11 +28,12 @@ class DaemonsTest {
 
   @Test
   void oneTaskAfterTheOtherIsDoneByOneThread() throws Exception {
-    Set<Thread> threads = ConcurrentHashMap.newKeySet();
+    Set<Thread> threads = new HashSet<>();
     for (int i = 0; i < 20; i++) {
-      pool.submit(() -> threads.add(Thread.currentThread()))
-          .get(Await.PATIENCE.toSeconds(), TimeUnit.SECONDS);
-      Await.until("it is idle again", ((TransferQueue<?>) pool.getQueue())::hasWaitingConsumer);
+      Thread thread =
+          pool.submit(Thread::currentThread).get(Await.PATIENCE.toSeconds(), TimeUnit.SECONDS);
+      threads.add(thread);
+      Await.until("it is idle again", () -> thread.getState() == Thread.State.TIMED_WAITING);
     }
     assertThat(threads).hasSize(1).allMatch(Thread::isDaemon);
   }
