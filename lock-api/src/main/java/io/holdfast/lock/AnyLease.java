@@ -115,8 +115,9 @@ public interface AnyLease extends AutoCloseable {
   Duration crashBound();
 
   /**
-   * Registers a listener that is called once if this lease is lost before this handle is closed, or
-   * at once if it has been lost already. It is not called after a clean close.
+   * Registers a listener that is called once if this lease is lost before this handle is closed (if
+   * a guard is open then, before the lease is released), or at once if it has been lost already. It
+   * is not called after a clean close.
    *
    * <p>The listener runs on the client's callback executor if there is one, or else on a thread of
    * the client. An exception from it is logged and has no other effect. A slow listener never
@@ -157,8 +158,8 @@ public interface AnyLease extends AutoCloseable {
    *
    * @throws LockLostException the lease was lost, or may have been: assume that another holder has
    *     been at work since
-   * @throws IllegalStateException a guard is open on this lease: the lease is no longer renewed,
-   *     and is released when the guard is closed
+   * @throws IllegalStateException a guard is open on this lease, which was not lost: the lease is
+   *     no longer renewed, and is released when the guard is closed
    */
   @Override
   void close() throws LockLostException;

@@ -6,7 +6,9 @@ import static io.holdfast.lock.simulation.ScriptedStore.Op.VERIFY;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import ch.qos.logback.classic.Level;
 import io.holdfast.lock.simulation.Actor;
+import io.holdfast.lock.simulation.EngineLog;
 import io.holdfast.lock.simulation.EngineTest;
 import io.holdfast.lock.simulation.Eventually;
 import io.holdfast.lock.simulation.Gate;
@@ -82,6 +84,73 @@ class GuardTest extends EngineTest {
     assertThat(store.count(RELEASE)).isZero();
     guard.close();
     store.awaitCount(RELEASE, 1);
+  }
+
+  /** L-8.4: whoever closed it was only told that a guard is open. */
+  @Test
+  void aLossAfterACloseUnderAGuardIsToldToItsListener() {
+    List<LeaseLoss.Reason> told = Collections.synchronizedList(new ArrayList<>());
+    Lease lease = held("x");
+    lease.onLost(loss -> told.add(loss.reason()));
+    LeaseGuard<Grant> guard = guard(lease);
+    assertThatThrownBy(lease::close).isInstanceOf(IllegalStateException.class);
+    assertThat(guard.lost().reason()).isEqualTo(LeaseLoss.Reason.TAKEN);
+
+    Eventually.await("the listener", () -> !told.isEmpty());
+    guard.close();
+    settle();
+    assertThat(told).containsExactly(LeaseLoss.Reason.TAKEN);
+  }
+
+  @Test
+  void aLossThatTheReleaseAfterAGuardFindsIsToldAndLogged() {
+    List<LeaseLoss.Reason> told = Collections.synchronizedList(new ArrayList<>());
+    List<String> log = Collections.synchronizedList(new ArrayList<>());
+    Lease lease = held("x");
+    lease.onLost(loss -> told.add(loss.reason()));
+    LeaseGuard<Grant> guard = guard(lease);
+    assertThatThrownBy(lease::close).isInstanceOf(IllegalStateException.class);
+    assertThat(others("x").forceRelease(lease.token())).isTrue();
+    EngineLog engine = new EngineLog(Level.WARN, line -> log.add(line.getFormattedMessage()));
+    try (engine) {
+      guard.close();
+      Eventually.await("the listener", () -> !told.isEmpty());
+    }
+
+    assertThat(told).containsExactly(LeaseLoss.Reason.TAKEN);
+    assertThat(log).anyMatch(line -> line.endsWith("was lost: TAKEN"));
+  }
+
+  @Test
+  void whatIsLostUnderAGuardIsGivenBackWhenItsClientIsClosed() {
+    Lease lease = held("x", LockOptions.renewed(TTL).withMaxHold(Duration.ofSeconds(10)));
+    LeaseGuard<Grant> guard = guard(lease);
+    pass(Duration.ofSeconds(10));
+    assertThat(lease.state()).isEqualTo(LeaseState.LOST);
+    assertThat(store.holder("x")).isPresent();
+    client().close();
+
+    assertThat(store.holder("x")).isEmpty();
+    guard.close();
+  }
+
+  @Test
+  void whatWasClosedAndLostUnderAGuardIsNamedIfItsClientIsClosedBefore() {
+    List<String> log = Collections.synchronizedList(new ArrayList<>());
+    Lease lease = held("x", LockOptions.renewed(TTL).withMaxHold(Duration.ofSeconds(10)));
+    LeaseGuard<Grant> guard = guard(lease);
+    assertThatThrownBy(lease::close).isInstanceOf(IllegalStateException.class);
+    pass(Duration.ofSeconds(10));
+    assertThat(lease.state()).isEqualTo(LeaseState.LOST);
+    client().close();
+    EngineLog engine = new EngineLog(Level.WARN, line -> log.add(line.getFormattedMessage()));
+    try (engine) {
+      guard.close();
+    }
+
+    assertThat(log)
+        .containsExactly(
+            "Lock 'x' may stay taken until its TTL is over, since its lock client is closed");
   }
 
   @Test

@@ -2,7 +2,9 @@ package io.holdfast.lock.internal;
 
 import io.holdfast.lock.LeaseLoss;
 import io.holdfast.lock.internal.grant.ActiveGrant;
+import io.holdfast.lock.internal.grant.GrantState.Phase;
 import io.holdfast.lock.internal.log.SafeLogger;
+import io.holdfast.lock.internal.queue.Hold;
 import io.holdfast.lock.internal.queue.WaitQueue;
 import io.holdfast.lock.internal.task.Task;
 import io.holdfast.lock.spi.Deadline;
@@ -120,12 +122,13 @@ final class ClientClosing {
 
   private void lose(WaitQueue queue) {
     queue.closeClient();
-    boolean isGuarded = queue.isGuarded();
-    ActiveGrant grant = queue.grant();
-    if (grant != null) {
+    for (Hold hold : queue.toGiveUp()) {
+      ActiveGrant grant = hold.grant();
       grant.lose(LeaseLoss.Reason.CLIENT_CLOSED);
-      // The release of a lease with an open guard may have to wait for the guard.
-      (isGuarded ? guarded : grants).add(grant);
+      if (grant.state().phase() == Phase.LOST) { // Else its own thread is releasing it.
+        // The release of a lease with an open guard may have to wait for the guard.
+        (hold.isGuarded() ? guarded : grants).add(grant);
+      }
     }
   }
 

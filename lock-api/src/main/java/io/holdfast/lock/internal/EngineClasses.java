@@ -16,7 +16,7 @@ final class EngineClasses {
       LeaseLoss$Reason LeaseState LockClientBuilder LockListener$Mode LockListener$Source
       LockOptions Ownership
       internal.Attempt internal.ClientClosing internal.Engine
-      internal.GuardedLease$Phase internal.Settlement internal.Settlement$1
+      internal.EngineGuard$Phase internal.Settlement internal.Settlement$1
       internal.WaitMode internal.cleanup.Cleanup
       internal.event.Callbacks internal.event.Events internal.grant.ActiveGrant
       internal.grant.ActiveGrant$1 internal.grant.Arrival internal.grant.GrantState$Phase

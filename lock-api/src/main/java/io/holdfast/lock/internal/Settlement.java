@@ -27,22 +27,24 @@ import org.jspecify.annotations.Nullable;
  * closed under a guard that has now ended. Also takes in what else is heard of grants, and tells
  * listeners.
  *
- * <p>The state changes first; then listeners are told; then the log. What an Error cuts short is
- * gone on with by a task: the hold's calls {@link #release}, the grant's {@link #settle}. Both do
- * what is left. An open handle stays open, and is its user's to close again; if a guard's end is
- * cut short, the lease ends with its TTL.
+ * <p>The state changes first; then listeners are told; then the log. If an Error cuts that short, a
+ * task does the rest: the hold's calls {@link #release}, the grant's {@link #settle}, again and
+ * again until it succeeds. An open handle stays open, and is its user's to close again; if an Error
+ * cuts a guard's end short, the lease ends with its TTL.
  *
  * <p>A close and a loss can meet. The state of the grant decides:
  *
  * <pre>
- * lost before the close         close() throws, even if a guard is open; the settlement's thread
- *                               tells onLost
- * lost before the end begins    close() throws; its own thread tells onLost
- * the end begins before         what the store answers to the release decides, and the closing
- *                               thread tells
- * handed on, or left to others  close() returns; a later loss is that of those who have it
- * closed while a guard is open  close() throws IllegalStateException, and waits for nothing; the
- *                               end of the last guard releases, or frees what was lost meanwhile
+ * lost before the handle closes  close() throws LockLostException, also if a guard is open; a
+ *                                settler has onLost told
+ * lost before the release begins the same, but the closing thread has onLost told
+ * the release begins before      what the store answers to it decides, and who releases has onLost
+ *                                told
+ * handed on, or left to others   close() returns; a later loss is that of those who have it
+ * closed while a guard is open   close() throws IllegalStateException, and waits for nothing; the
+ *                                end of the last guard has it released in the background. A loss
+ *                                until then, or found by that release, is told to onLost
+ * lost while a guard is open     it is freed at the store when the last guard ends
  * </pre>
  */
 final class Settlement implements ActiveGrant.Observer {
@@ -163,9 +165,10 @@ final class Settlement implements ActiveGrant.Observer {
 
   /** Settles the end of a guard. */
   void closeGuard(Hold hold) {
-    if (hold.closeGuard()) {
-      // The first does something if it was lost by our clocks, the second if its release has begun.
-      free(hold.grant());
+    Closing closing = hold.closeGuard();
+    if (closing == Closing.LOST) {
+      freeIfLostHereOnly(hold.grant());
+    } else if (closing == Closing.TO_BE_RELEASED) {
       parts.cleaners().submit(hold);
     }
   }
@@ -212,7 +215,7 @@ final class Settlement implements ActiveGrant.Observer {
     if (grant.beginEnd() || grant.state().phase() == Phase.ENDING) {
       failure = endAtStore(grant);
     } else {
-      free(grant);
+      freeIfLostHereOnly(grant);
     }
     if (hold.queue().endRelease(hold, failure)) {
       parts.queues().endUse(hold.queue());
@@ -248,6 +251,9 @@ final class Settlement implements ActiveGrant.Observer {
       log.debug("Lock '{}' given back unused, lost by: {}", hold.lockName(), lostBy);
     } else if (lostBy != null) {
       LeaseLoss loss = LossNotice.lossOf(hold, hold.grant().state());
+      if (inBackground) { // Else close() throws.
+        warnOfLoss(hold, loss);
+      }
       for (Consumer<? super LeaseLoss> listener : hold.lastListeners()) {
         tellLoss(loss, listener);
       }
@@ -297,7 +303,7 @@ final class Settlement implements ActiveGrant.Observer {
    * Releases a grant that was lost but that the store may still show, so that others need not wait
    * for the rest of the TTL.
    */
-  private void free(ActiveGrant grant) {
+  private void freeIfLostHereOnly(ActiveGrant grant) {
     if (grant.isLostHereOnly()) {
       parts.cleanup().release(grant.grant(), grant.crashBound(), grant.minHoldLeft());
     }
@@ -327,7 +333,7 @@ final class Settlement implements ActiveGrant.Observer {
       LossNotice notice = Objects.requireNonNull(hold.untold()); // Only this thread tells it.
       grant.schedule().stop();
       if (first && !notice.guarded()) {
-        free(grant);
+        freeIfLostHereOnly(grant);
       }
       first = false;
       settleLoss(hold, notice);
@@ -379,14 +385,16 @@ final class Settlement implements ActiveGrant.Observer {
     if (hold.isSeen()) {
       parts.events().lost(hold, notice.loss());
       // On another thread: an appender can block, and would delay the losses of other leases.
-      parts
-          .callbacks()
-          .log(() -> log.warn(
-              "The lease of lock '{}' with token {} was lost: {}",
-              hold.lockName(),
-              hold.token(),
-              notice.loss().reason()));
+      parts.callbacks().log(() -> warnOfLoss(hold, notice.loss()));
     }
+  }
+
+  private static void warnOfLoss(Hold hold, LeaseLoss loss) {
+    log.warn(
+        "The lease of lock '{}' with token {} was lost: {}",
+        hold.lockName(),
+        hold.token(),
+        loss.reason());
   }
 
   // Told by grants

@@ -3,13 +3,13 @@ package io.holdfast.lock.spi;
 import io.holdfast.lock.Lease;
 import io.holdfast.lock.LockClient;
 import io.holdfast.lock.LockLostException;
-import io.holdfast.lock.internal.GuardedLease;
+import io.holdfast.lock.internal.EngineGuard;
 
 /**
  * A guard by which a store makes writes conditional on a lease. It must stay open as long as such a
- * write can still be on its way. Meanwhile the lease can't be released. A lease that ever had a
- * guard is not handed on within the client, since the store could not tell the next holder from
- * this one.
+ * write can still be on its way. Meanwhile a close of the lease does not release it, but the lease
+ * can still be lost. A lease that ever had a guard is not handed on within the client, since the
+ * store could not tell the next holder from this one.
  *
  * <p>Threads: safe for use by any number of threads.
  *
@@ -29,7 +29,7 @@ public interface LeaseGuard<G extends Grant> extends AutoCloseable {
    *     answer
    */
   static <G extends Grant> LeaseGuard<G> open(Lease lease, Class<G> grantType) {
-    return GuardedLease.open(lease, grantType);
+    return EngineGuard.open(lease, grantType);
   }
 
   /**
@@ -37,7 +37,7 @@ public interface LeaseGuard<G extends Grant> extends AutoCloseable {
    * them. No I/O.
    */
   static boolean isFor(LockClient client, Class<? extends LockStore> storeType) {
-    return GuardedLease.isFor(client, storeType);
+    return EngineGuard.isFor(client, storeType);
   }
 
   /** Returns the grant that the store must still show when the write is made. */
@@ -63,8 +63,8 @@ public interface LeaseGuard<G extends Grant> extends AutoCloseable {
   LockLostException lost();
 
   /**
-   * Ends the guard, after the guarded write is over. Renewal goes on; a lease that was closed
-   * meanwhile is now released in the background. Idempotent, no I/O.
+   * Ends the guard, after the guarded write is over. Renewal goes on, unless the lease was closed
+   * meanwhile: then it is now released in the background. Idempotent, no I/O.
    */
   @Override
   void close();

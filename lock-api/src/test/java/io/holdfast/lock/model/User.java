@@ -311,7 +311,7 @@ final class User {
     LockOptions options = shared ? wanted.options().withMinHold(Duration.ZERO) : wanted.options();
     Wanted again = new Wanted(wanted.name(), shared, options);
     try {
-      Optional<? extends AnyLease> inner = again.of(client).tryLock();
+      Optional<? extends AnyLease> inner = askAgain(again);
       if (inner.isEmpty() && !section.isDetached) {
         throw new Broken(Rule.BUSY_IF_TAKEN, section + " is told that its own lock is taken");
       }
@@ -328,6 +328,16 @@ final class User {
       }
     } catch (LockStoreException e) {
       judge.failed(this, e);
+    }
+  }
+
+  /** If the outer one was detached, it asks the store; others of its client get the answer, too. */
+  private Optional<? extends AnyLease> askAgain(Wanted again) {
+    Judge.Asking asking = judge.asks(machine, again.name(), again.shared());
+    try {
+      return again.of(client).tryLock();
+    } finally {
+      asking.end();
     }
   }
 

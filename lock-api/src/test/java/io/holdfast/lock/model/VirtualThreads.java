@@ -18,6 +18,7 @@ final class VirtualThreads {
   private static final MethodHandle NEW;
   private static final AtomicLong RANDOM_SEEDER;
   private static final Field RANDOM_SEED;
+  private static final Field ID;
 
   static {
     try {
@@ -34,24 +35,32 @@ final class VirtualThreads {
       RANDOM_SEEDER = (AtomicLong) seeder.get(null);
       RANDOM_SEED = Thread.class.getDeclaredField("threadLocalRandomSeed");
       RANDOM_SEED.setAccessible(true);
+      ID = Thread.class.getDeclaredField("tid");
+      ID.setAccessible(true);
     } catch (ReflectiveOperationException e) {
       throw new ExceptionInInitializerError(e);
     }
   }
 
+  private static final long THREAD_ID = 1L << 40;
+
   private VirtualThreads() {}
 
+  /** All have one id, since a thread's random numbers depend on it. */
   static Thread unstarted(Executor scheduler, String name, Runnable task) {
     try {
-      return (Thread) NEW.invokeExact(scheduler, name, 0, task);
+      Thread thread = (Thread) NEW.invokeExact(scheduler, name, 0, task);
+      ID.setLong(thread, THREAD_ID);
+      return thread;
     } catch (Throwable e) {
       throw new AssertionError(e);
     }
   }
 
-  /** Seeds {@link ThreadLocalRandom} for threads that are new from now on. */
+  /** Seeds {@link ThreadLocalRandom} for the calling thread, and those that are new from now on. */
   static void seedRandom(long seed) {
     RANDOM_SEEDER.set(seed);
+    seedNextRandom(seed);
   }
 
   /** Has the calling thread's next random number depend on this, and on nothing else. */

@@ -147,6 +147,12 @@ public final class Cleanup {
   }
 
   private void begin(CleanupTask task) {
+    if (workers.isClosed()) { // The end of a guard, after the client's.
+      log.warn(
+          "Lock '{}' may stay taken until its TTL is over, since its lock client is closed",
+          task.lockName(),
+          null);
+    }
     open.add(task);
     workers.submit(task);
   }

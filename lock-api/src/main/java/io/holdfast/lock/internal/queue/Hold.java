@@ -45,8 +45,8 @@ public final class Hold extends Task implements HeldLease {
    *   lost                      -- its handles are closed, and its
    *                                loss is told -------------------> over
    *
-   * Guarded: with an open guard, and no handle. Lost then, it is freed when the last guard ends.
-   * Each transition is a method here, which does what can fail before its first change.
+   * Guarded: with an open guard, and no handle. What is lost under a guard, with or without handles,
+   * is freed at the store when the last guard ends. Each transition is a method here, which does what can fail before its first change.
    *
    * A loss is found by a compare-and-set in ActiveGrant, possibly by a thread that must not block
    * on the mutex. The next thread that comes to the queue books it, so that nobody acts on a holder
@@ -270,8 +270,11 @@ public final class Hold extends Task implements HeldLease {
     return !openHandles.isEmpty();
   }
 
-  boolean isGuarded() {
-    return openGuards > 0;
+  /** Whether a guard is open on it. */
+  public boolean isGuarded() {
+    synchronized (queue) {
+      return openGuards > 0;
+    }
   }
 
   // Closing
@@ -310,10 +313,6 @@ public final class Hold extends Task implements HeldLease {
       remove(handle, LeaseState.LOST);
       return unlistIfOver() ? Closing.LOST_AND_OVER : Closing.LOST;
     }
-    if (!queue.isOpen(this)) {
-      // The release has begun.
-      return Closing.CLOSED_BEFORE;
-    }
     if (openHandles.size() > 1) {
       remove(handle, LeaseState.RELEASED);
       return Closing.STILL_HELD;
@@ -349,20 +348,21 @@ public final class Hold extends Task implements HeldLease {
   /**
    * Closes a guard. If it was the last one and the hold was closed under it, begins the release.
    *
-   * @return whether this was the last guard, and the hold was closed under it, so that its release
-   *     has begun, or was lost, so that the store may have to be told
+   * @return {@link Closing#TO_BE_RELEASED}, not reserved for anybody: the release has begun;
+   *     {@link Closing#LOST}: it was the last guard, and the lease had been lost;
+   *     {@link Closing#STILL_HELD}: neither
    */
-  public boolean closeGuard() {
+  public Closing closeGuard() {
     synchronized (queue) {
       queue.bookIfLost();
       openGuards--;
-      if (loss != null) {
-        return openGuards == 0;
-      } else if (!isAbandoned()) {
-        return false;
+      if (loss != null && openGuards == 0) {
+        return Closing.LOST;
+      } else if (loss != null || !isAbandoned()) {
+        return Closing.STILL_HELD;
       }
       queue.beginRelease(this);
-      return true;
+      return Closing.TO_BE_RELEASED;
     }
   }
 
@@ -406,7 +406,7 @@ public final class Hold extends Task implements HeldLease {
 
   /**
    * Returns the loss listeners of the handle that was closed last: the grant can turn out to be
-   * lost when it is released.
+   * lost when it is released, or until then under an open guard.
    */
   public List<Consumer<? super LeaseLoss>> lastListeners() {
     return lastListeners;
@@ -459,7 +459,8 @@ public final class Hold extends Task implements HeldLease {
     if (grant.state().phase() != Phase.LOST) {
       return false;
     }
-    Deque<Consumer<? super LeaseLoss>> listeners = new ArrayDeque<>();
+    Deque<Consumer<? super LeaseLoss>> listeners =
+        new ArrayDeque<>(openHandles.isEmpty() ? lastListeners : List.of());
     openHandles.forEach(handle -> listeners.addAll(handle.lossListeners()));
     LossNotice notice =
         new LossNotice(LossNotice.lossOf(this, grant.state()), listeners, openGuards > 0);

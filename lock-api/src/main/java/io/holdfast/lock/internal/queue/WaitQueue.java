@@ -11,6 +11,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.function.Consumer;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -134,7 +135,7 @@ public final class WaitQueue {
     bookIfLost();
     Hold owned = ownedBy(thread);
     if (owned != null) {
-      if (!isOpen(owned)) {
+      if (!open.contains(owned)) {
         throw owned.lostException();
       }
       if (waiter.mode.equals(mode)) {
@@ -302,9 +303,10 @@ public final class WaitQueue {
     return grant() == grant ? List.copyOf(open) : List.of();
   }
 
-  /** Whether a guard is open on the open hold. */
-  public synchronized boolean isGuarded() {
-    return !open.isEmpty() && open.get(0).isGuarded();
+  /** Returns the holds whose grants the store may show: open, or lost under an open guard. */
+  public synchronized List<Hold> toGiveUp() {
+    return Stream.concat(open.stream().limit(1), lost.stream().filter(Hold::isGuarded))
+        .toList();
   }
 
   /** Returns the hold that this thread owns, lost or not. Allocates nothing. */
@@ -417,10 +419,6 @@ public final class WaitQueue {
 
   private boolean isKnownTaken() {
     return !open.isEmpty() || wakeLeader != null;
-  }
-
-  boolean isOpen(Hold hold) {
-    return open.contains(hold);
   }
 
   /** Whether several holds share the grant that is held here. */

@@ -129,6 +129,11 @@ public final class Workers {
     return first;
   }
 
+  /** Whether tasks are taken no more. */
+  public boolean isClosed() {
+    return closed;
+  }
+
   /** Keeps no idle threads from now on; new tasks still run. */
   public void retire() {
     threads.setKeepAliveTime(1, TimeUnit.NANOSECONDS);

@@ -204,7 +204,10 @@ enum LockStatement {
     return text.apply(texts);
   }
 
-  /** Of the condition, the assignments and the report, MySQL's text has only the first. */
+  /**
+   * The assignments and the report are not those of MySQL and MariaDB, which have
+   * {@code MySqlTexts.TAKE_OR_TELL}.
+   */
   private static String acquire(Texts texts, String wanted) {
     return texts
         .updateOne(

@@ -10,8 +10,9 @@ sealed class MySqlTexts extends Texts permits MariaDbTexts {
   /**
    * The assignments by which a claim takes a lock for which the condition holds. Of any other row
    * they set {@code wanted_until} only, and report {@link Protocol#TAKEN} (1) or
-   * {@link Protocol#UNSURE} (2). They are made from left to right, so what the condition reads
-   * comes last; and {@code wanted_until} changes only in rows for which it does not hold anyway.
+   * {@link Protocol#UNSURE} (2). They are made from left to right. The condition reads
+   * {@code wanted_until} and {@code expires_at}, so they come last; and {@code wanted_until}
+   * changes only where the condition is false anyway.
    */
   static final String TAKE_OR_TELL = """
       number = CASE WHEN {condition} THEN LAST_INSERT_ID(GREATEST(number + 1, {now}))
@@ -40,11 +41,12 @@ sealed class MySqlTexts extends Texts permits MariaDbTexts {
           """;
       case UPDATE_ONE_WAITING -> "UPDATE {table} l SET {set} WHERE name = :key AND {condition}";
       case REPORT -> "LAST_INSERT_ID";
-      // Fails at once if the row is locked: MySql.acquire then reports UNSURE.
-      case ACQUIRE -> """
-          UPDATE {table} SET {take} WHERE name = (SELECT name FROM (
+      // Fails at once if the row is locked: MySql.acquire then reports UNSURE. {condition} and
+      // {wanted} are filled in by LockStatement.acquire.
+      case ACQUIRE -> "UPDATE {table} SET " + TAKE_OR_TELL + """
+           WHERE name = (SELECT name FROM (
             SELECT name FROM {table} WHERE name = :key FOR UPDATE NOWAIT) mine)
-          """.replace("{take}", TAKE_OR_TELL);
+          """;
       case INSERT -> """
           INSERT INTO {row}
           VALUES (:key, :owner, LAST_INSERT_ID({now}), {now}, {now} + :ttl, 0, 0, 0, :holder)

@@ -13,7 +13,7 @@ import io.holdfast.lock.spi.LockStore;
 import java.util.concurrent.atomic.AtomicReference;
 
 /** A guard on a lease of this engine. */
-public final class GuardedLease<G extends Grant> implements LeaseGuard<G> {
+public final class EngineGuard<G extends Grant> implements LeaseGuard<G> {
   private enum Phase {
     OPEN,
     SUSPENDING,
@@ -27,7 +27,7 @@ public final class GuardedLease<G extends Grant> implements LeaseGuard<G> {
   private final G grant;
   private final AtomicReference<Phase> phase = new AtomicReference<>(Phase.OPEN);
 
-  private GuardedLease(EngineLease lease, G grant) {
+  private EngineGuard(EngineLease lease, G grant) {
     this.lease = lease;
     this.hold = lease.handle.hold();
     this.grant = grant;
@@ -49,7 +49,7 @@ public final class GuardedLease<G extends Grant> implements LeaseGuard<G> {
     }
     engineLease.ensureHeld();
     // Made first: if that fails, no guard is open.
-    GuardedLease<G> guard = new GuardedLease<>(engineLease, grantType.cast(grant));
+    EngineGuard<G> guard = new EngineGuard<>(engineLease, grantType.cast(grant));
     hold.openGuard(engineLease.handle);
     return guard;
   }
