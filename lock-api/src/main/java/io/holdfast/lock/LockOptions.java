@@ -91,8 +91,9 @@ public final class LockOptions {
    * Returns these options with a minimum hold: the name stays taken for this long, counted from the
    * acquisition, even if the lease is closed earlier and the process exits. With it, a nightly job
    * that takes 1 s does not run twice on machines whose clocks are 5 s apart. With zero (the
-   * default) the name is free at the close. If a process dies without closing its lease, the name
-   * is free after {@link Lease#crashBound()} as usual, even before the minimum hold is over.
+   * default) the name is free at the close. If a process dies without closing its lease, or its
+   * release does not reach the store, the name is free after {@link Lease#crashBound()} as usual,
+   * even before the minimum hold is over.
    *
    * @throws IllegalArgumentException negative, over 365 days, above maxHold, or above the TTL of a
    *     fixed lease

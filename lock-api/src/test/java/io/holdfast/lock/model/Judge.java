@@ -126,9 +126,12 @@ final class Judge {
     its.ofAll.add(section);
   }
 
-  /** Whoever else begins now, or began already, does so too early; a force is not bound by it. */
-  private static void minHold(Name its, Section closed) {
-    if (its.forced.isEmpty()) {
+  /**
+   * Whoever else begins now, or began already, does so too early; a force is not bound by it, and
+   * of a release that did not arrive the store knows nothing.
+   */
+  private void minHold(Name its, Section closed) {
+    if (its.forced.isEmpty() && server.wasReleased(closed.held().number())) {
       its.minHoldUntilNanos = Math.max(its.minHoldUntilNanos, closed.minHoldUntilNanos());
     }
   }

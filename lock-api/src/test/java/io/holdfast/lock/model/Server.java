@@ -13,9 +13,11 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.Deque;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
@@ -27,6 +29,7 @@ final class Server {
   private final World world;
   private final Make make;
   private final Map<LockKey, Row> rows = new HashMap<>();
+  private final Set<Long> released = new HashSet<>();
 
   /** By client: when its session ends. */
   private final long[] sessionUntilNanos = new long[8];
@@ -231,6 +234,7 @@ final class Server {
       return ReleaseOutcome.ALREADY_LOST;
     }
     in.released = true;
+    boolean unused = released.add(in.number);
     in.untilNanos = world.nanos() + holdFor.toNanos();
     if (holdFor.isZero()) {
       free(row, in);
@@ -293,6 +297,11 @@ final class Server {
   }
 
   // For the judge
+
+  /** Whether a release of the grant arrived while it stood. */
+  boolean wasReleased(long number) {
+    return released.contains(number);
+  }
 
   /** The number of a grant that has it; 0: nobody. */
   long number(LockKey key) {

@@ -2,9 +2,6 @@ package io.holdfast.lock.consul;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.holdfast.lock.Lease;
-import io.holdfast.lock.LockClient;
-import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.consul.session.ConsulGrant;
 import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Grant;
@@ -19,7 +16,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.UUID;
-import okhttp3.OkHttpClient;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
@@ -80,16 +76,6 @@ class ExtendTest {
       Await.until("it ends", () -> isFree(other));
       assertThat(since(extended)).isGreaterThan(Duration.ofSeconds(8));
       assertThat(store.verify(grant)).isEmpty();
-    }
-  }
-
-  @Test
-  void whatIsLeftIsNeverShortened() throws Exception {
-    try (LockStore store = open()) {
-      Grant grant = acquire(store, Duration.ofMinutes(1));
-      assertThat(store.extend(grant, Duration.ofSeconds(2)).orElseThrow())
-          .isGreaterThan(Duration.ofSeconds(30));
-      assertThat(store.verify(grant).orElseThrow()).isGreaterThan(Duration.ofSeconds(30));
     }
   }
 
@@ -163,20 +149,6 @@ class ExtendTest {
   }
 
   @Test
-  void aLeaseThatWasTakenByForceIsNotRevived() throws Exception {
-    try (LockStore store = open();
-        LockStore other = open()) {
-      Grant grant = acquire(store, Duration.ofMinutes(1));
-      assertThat(other.forceRelease(OpenStore.key(name), grant.number())).isTrue();
-      assertThat(store.extend(grant, Duration.ofMinutes(2))).isEmpty();
-      assertThat(isFree(other)).isTrue();
-      Grant next = acquire(other, Duration.ofMinutes(1));
-      assertThat(store.extend(grant, Duration.ofMinutes(2))).isEmpty();
-      assertThat(other.verify(next)).isPresent();
-    }
-  }
-
-  @Test
   void aLeaseThatRanOutIsNotRevived() throws Exception {
     try (LockStore store = open()) {
       Grant grant = acquire(store, Duration.ofSeconds(2));
@@ -201,25 +173,6 @@ class ExtendTest {
       assertThat(store.release(grant, hold)).isEqualTo(ReleaseOutcome.RELEASED);
       Await.until("the hold ends", () -> isFree(other));
       assertThat(since(released)).isBetween(hold, hold.plusSeconds(15));
-    }
-  }
-
-  @Test
-  void aFixedLeaseIsHeldForLongerOnceItIsExtended() throws Exception {
-    try (LockClient client = ConsulLocks.builder(new OkHttpClient(), ConsulServer.address(server))
-            .prefix(prefix)
-            .storeTimeout(Duration.ofSeconds(3))
-            .build();
-        Lease lease = client.get(name, LockOptions.fixed(Duration.ofSeconds(4))).lock()) {
-      long began = System.nanoTime();
-      lease.extend(Duration.ofSeconds(9));
-      assertThat(lease.remaining()).isGreaterThan(Duration.ofSeconds(5));
-      await(Duration.ofSeconds(5), began);
-      assertThat(lease.isHeld()).isTrue();
-      lease.verify();
-      Duration passed = since(began);
-      assertThat(lease.remaining())
-          .isLessThan(Duration.ofSeconds(9).minus(passed).plusMillis(1));
     }
   }
 }

@@ -155,21 +155,6 @@ class ListTest {
   }
 
   @Test
-  void aReleasedLockIsListedForItsMinimumHoldOnly() throws Exception {
-    try (LockClient client = client()) {
-      client
-          .get("held", LockOptions.defaults().withMinHold(Duration.ofSeconds(20)))
-          .lock()
-          .close();
-      client.get("over").lock().close();
-      HeldLock held = single(client);
-      assertThat(held.name()).isEqualTo("held");
-      assertThat(held.isReleased()).isTrue();
-      assertThat(held.remaining()).isBetween(Duration.ofMillis(1), Duration.ofSeconds(20));
-    }
-  }
-
-  @Test
   void aListedLockIsToldOfAsByInspecting() throws Exception {
     try (LockClient client = client();
         Lease lease = client.get("told").lock()) {

@@ -66,20 +66,9 @@ class ExtendTest {
   }
 
   @EachServer
-  void aLeaseThatIsOverIsNotRevived(Server server) throws Exception {
+  void aLeaseWhoseRowIsGoneIsNotRevived(Server server) throws Exception {
     try (HikariDataSource pool = server.pool(4);
         JdbcStore store = Stores.open(pool)) {
-      Grant expired = store.tryAcquire(claim(freshKey())).orElseThrow();
-      Stores.expire(server, expired);
-      assertThat(store.extend(expired, LONG)).isEmpty();
-      assertThat(store.inspect(expired.claim().key())).isEmpty();
-
-      Grant released = store.tryAcquire(claim(freshKey())).orElseThrow();
-      assertThat(store.release(released, Duration.ofMinutes(1))).isEqualTo(ReleaseOutcome.RELEASED);
-      long holdEnd = endMicros(server, released);
-      assertThat(store.extend(released, LONG)).isEmpty();
-      assertThat(endMicros(server, released)).isEqualTo(holdEnd);
-
       Grant purged = store.tryAcquire(claim(freshKey())).orElseThrow();
       Stores.update(server, purged.claim().key(), "DELETE FROM holdfast_lock WHERE name = ?");
       assertThat(store.extend(purged, LONG)).isEmpty();

@@ -152,24 +152,6 @@ class GuardTest {
 
   @EachServer
   @Execution(ExecutionMode.CONCURRENT)
-  void closingTheLeaseUnderAnOpenGuardThrowsAndReleasesWhenTheGuardCloses(Server server)
-      throws Exception {
-    try (GuardFixture fixture = new GuardFixture(server)) {
-      String name = GuardFixture.freshName();
-      Lease lease = fixture.locks.get(name).lock();
-      try (JdbcGuard guard = JdbcGuard.of(lease);
-          Connection transaction = fixture.begin(Connection.TRANSACTION_READ_COMMITTED)) {
-        guard.verify(transaction);
-        assertThatThrownBy(lease::close).isInstanceOf(IllegalStateException.class);
-        transaction.commit();
-        assertThat(fixture.others.get(name).tryLock()).isEmpty();
-      }
-      Await.until("released", () -> fixture.others.get(name).inspect().isEmpty());
-    }
-  }
-
-  @EachServer
-  @Execution(ExecutionMode.CONCURRENT)
   void aTransactionThatFailsIsRolledBackAndItsConnectionGivenBackAsItWas(Server server)
       throws Exception {
     try (GuardFixture fixture = new GuardFixture(server);

@@ -108,20 +108,6 @@ class ListTest {
     }
   }
 
-  @EachServer
-  void noMoreThanTheLimitIsListed(Server server) throws Exception {
-    try (HikariDataSource pool = server.pool(4);
-        JdbcStore store = Stores.open(pool)) {
-      String run = UUID.randomUUID() + "/";
-      for (int i = 0; i < 5; i++) {
-        assertThat(store.tryAcquire(claim(key(run + i)))).isPresent();
-      }
-      assertThat(list(store, run, 1)).hasSize(1);
-      assertThat(list(store, run, 4)).hasSize(4).doesNotHaveDuplicates();
-      assertThat(list(store, run, 6)).hasSize(5);
-    }
-  }
-
   /** More names than one statement looks at. */
   @EachServer
   void heldLocksAreFoundAmongManyThatAreFree(Server server) throws Exception {

@@ -29,13 +29,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Random;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicIntegerArray;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 
@@ -489,37 +483,6 @@ class PermitsTest {
       assertThat(store.release(grants.get(1), LONG_TTL)).isEqualTo(ReleaseOutcome.RELEASED);
       release(store, grants.get(0));
       release(store, grants.get(2));
-    }
-  }
-
-  @EachServer
-  @Timeout(180)
-  void manyAtOnceNeverHaveTheSamePermit(Server server) throws Exception {
-    int threads = 4;
-    int permits = 2;
-    AtomicIntegerArray inside = new AtomicIntegerArray(permits);
-    try (Clients clients = new Clients(server, threads)) {
-      ExecutorService executor = Executors.newFixedThreadPool(threads);
-      List<Future<?>> all = new ArrayList<>();
-      for (JdbcStore store : clients.stores) {
-        all.add(executor.submit(() -> {
-          long last = 0;
-          for (int round = 0; round < 20; round++) {
-            PermitGrant grant = (PermitGrant) Waiting.acquire(store, () -> claim(permits));
-            assertThat(inside.incrementAndGet(grant.permit())).isEqualTo(1);
-            assertThat(grant.number()).isGreaterThan(last);
-            last = grant.number();
-            inside.decrementAndGet(grant.permit());
-            release(store, grant);
-          }
-          return threads;
-        }));
-      }
-      for (Future<?> one : all) {
-        Object unused = one.get(150, TimeUnit.SECONDS);
-      }
-      executor.shutdown();
-      assertThat(clients.stores.get(0).holders(key)).isEmpty();
     }
   }
 }

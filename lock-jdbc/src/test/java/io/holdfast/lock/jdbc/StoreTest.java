@@ -23,7 +23,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.UUID;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -36,51 +35,6 @@ import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /** The protocol, statement by statement, on each database and driver. */
 class StoreTest {
-
-  @EachServer
-  void takesRefusesAndFreesALock(Server server) throws Exception {
-    try (HikariDataSource pool = server.pool(4);
-        JdbcStore store = Stores.open(pool)) {
-      LockKey key = freshKey();
-      Grant first = store.tryAcquire(claim(key)).orElseThrow();
-      assertThat(store.tryAcquire(claim(key))).isEmpty();
-      assertThat(store.tryAcquire(claim(freshKey()))).isPresent();
-
-      assertThat(store.release(first, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
-      Grant second = store.tryAcquire(claim(key)).orElseThrow();
-      assertThat(second.number()).isGreaterThan(first.number());
-      assertThat(second.number()).isLessThan(1L << 53);
-
-      assertThat(store.release(first, Duration.ZERO)).isEqualTo(ReleaseOutcome.ALREADY_LOST);
-      assertThat(store.tryAcquire(claim(key))).isEmpty();
-    }
-  }
-
-  @EachServer
-  @Execution(ExecutionMode.CONCURRENT)
-  void anExpiredLockCanBeTakenAndNotReleasedOrRenewedByItsFirstHolder(Server server)
-      throws Exception {
-    try (HikariDataSource pool = server.pool(4);
-        JdbcStore store = Stores.open(pool)) {
-      LockKey key = freshKey();
-      Duration ttl = Duration.ofSeconds(2);
-      long begin = System.nanoTime();
-      Grant first = store.tryAcquire(claim(key, ttl)).orElseThrow();
-      Optional<Grant> second = store.tryAcquire(claim(key));
-      while (second.isEmpty()) {
-        Await.pause(Duration.ofMillis(2));
-        second = store.tryAcquire(claim(key));
-      }
-      assertThat(System.nanoTime() - begin).isGreaterThanOrEqualTo(ttl.toNanos() - 1_000_000);
-
-      assertThat(second.get().number()).isGreaterThan(first.number());
-      assertThat(store.verify(first)).isEmpty();
-      assertThat(store.renew(List.of(first))).containsExactly(new Renewal.Lost());
-      assertThat(store.release(first, Duration.ZERO)).isEqualTo(ReleaseOutcome.ALREADY_LOST);
-      assertThat(store.verify(second.get()))
-          .hasValueSatisfying(left -> assertThat(left).isBetween(Duration.ofMillis(1), Claims.TTL));
-    }
-  }
 
   @EachServer
   void renewalExtendsWhatStandsAndRevivesNothing(Server server) throws Exception {
@@ -197,32 +151,6 @@ class StoreTest {
   }
 
   @EachServer
-  void anAdministratorFreesTheExpectedGrantAndNoOther(Server server) throws Exception {
-    try (HikariDataSource pool = server.pool(4);
-        JdbcStore store = Stores.open(pool)) {
-      LockKey key = freshKey();
-      assertThat(store.inspect(key)).isEmpty();
-      Grant first = store.tryAcquire(claim(key)).orElseThrow();
-      StoredHolder holder = store.inspect(key).orElseThrow();
-      assertThat(holder.number()).isEqualTo(first.number());
-      assertThat(holder.description()).isEqualTo("test of the store");
-      assertThat(holder.released()).isFalse();
-      assertThat(holder.remaining()).isBetween(Duration.ofSeconds(20), Claims.TTL);
-
-      assertThat(store.forceRelease(key, first.number() - 1)).isFalse();
-      assertThat(store.forceRelease(key, first.number())).isTrue();
-      assertThat(store.inspect(key)).isEmpty();
-      assertThat(store.forceRelease(key, first.number())).isFalse();
-      assertThat(store.verify(first)).isEmpty();
-
-      Grant second = store.tryAcquire(claim(key)).orElseThrow();
-      assertThat(store.release(second, Duration.ofHours(1))).isEqualTo(ReleaseOutcome.RELEASED);
-      assertThat(store.forceRelease(key, second.number())).isTrue();
-      assertThat(store.tryAcquire(claim(key))).isPresent();
-    }
-  }
-
-  @EachServer
   void aWithdrawnAttemptLeavesNothingAndTouchesNobodyElse(Server server) throws Exception {
     try (HikariDataSource pool = server.pool(4);
         JdbcStore store = Stores.open(pool)) {
@@ -234,49 +162,6 @@ class StoreTest {
       Grant next = store.tryAcquire(claim(key)).orElseThrow();
       store.withdraw(unanswered);
       assertThat(store.verify(next)).isPresent();
-    }
-  }
-
-  @EachServer
-  void namesThatDifferInAnyWayAreDifferentLocks(Server server) throws Exception {
-    try (HikariDataSource pool = server.pool(4);
-        JdbcStore store = Stores.open(pool)) {
-      String run = UUID.randomUUID().toString();
-      List<String> names = List.of(
-          run + "a",
-          run + "A",
-          run + "a ",
-          run + "\u00e4",
-          run + "a\u0308",
-          run + "%",
-          run + "_",
-          run + "'",
-          run + "\\",
-          run + "\ud83d\udd12",
-          run + "\u0131",
-          run + "i",
-          "\ud83d\udd12".repeat(199) + run.charAt(0),
-          "\ud83d\udd12".repeat(200));
-      List<Grant> grants = new ArrayList<>();
-      for (String name : names) {
-        if (name.startsWith("\ud83d\udd12")) {
-          // These are the same in every run on the same server.
-          store.inspect(key(name)).ifPresent(h -> force(store, name, h.number()));
-        }
-        grants.add(store.tryAcquire(claim(key(name))).orElseThrow());
-        assertThat(store.tryAcquire(claim(key(name)))).isEmpty();
-      }
-      for (Grant grant : grants) {
-        assertThat(store.release(grant, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
-      }
-    }
-  }
-
-  private static void force(JdbcStore store, String name, long number) {
-    try {
-      assertThat(store.forceRelease(key(name), number)).isTrue();
-    } catch (Exception e) {
-      throw new AssertionError(e);
     }
   }
 
@@ -332,33 +217,6 @@ class StoreTest {
       }
       executor.shutdown();
       assertThat(grants).hasPositiveValue();
-    }
-  }
-
-  @EachServer
-  void oneOfManyWhoUseANameForTheFirstTimeGetsIt(Server server) throws Exception {
-    int threads = 8;
-    try (HikariDataSource pool = server.pool(threads + 1);
-        JdbcStore store = Stores.open(pool)) {
-      ExecutorService executor = Executors.newFixedThreadPool(threads);
-      for (int round = 0; round < 20; round++) {
-        LockKey key = freshKey();
-        CountDownLatch start = new CountDownLatch(1);
-        List<Future<Optional<Grant>>> results = new ArrayList<>();
-        for (int i = 0; i < threads; i++) {
-          results.add(executor.submit(() -> {
-            start.await();
-            return store.tryAcquire(claim(key));
-          }));
-        }
-        start.countDown();
-        int granted = 0;
-        for (Future<Optional<Grant>> result : results) {
-          granted += result.get(30, TimeUnit.SECONDS).isPresent() ? 1 : 0;
-        }
-        assertThat(granted).isEqualTo(1);
-      }
-      executor.shutdown();
     }
   }
 

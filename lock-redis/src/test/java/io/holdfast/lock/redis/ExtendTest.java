@@ -82,34 +82,6 @@ class ExtendTest {
   }
 
   @Test
-  void aLeaseThatIsOverIsNotRevived() throws Exception {
-    Grant held = store.tryAcquire(Claims.claim(key)).orElseThrow();
-    Stored.lapse(redis, stored);
-
-    assertThat(store.extend(held, LONGER)).isEmpty();
-    assertThat(Stored.isTaken(redis, stored)).isFalse();
-  }
-
-  @Test
-  void anotherOwnersLeaseIsNotExtended() throws Exception {
-    Grant former = store.tryAcquire(Claims.claim(key)).orElseThrow();
-    assertThat(store.release(former, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
-    Grant next = store.tryAcquire(Claims.claim(key)).orElseThrow();
-
-    assertThat(store.extend(former, LONGER)).isEmpty();
-    assertThat(store.verify(next).orElseThrow()).isLessThanOrEqualTo(Claims.TTL);
-  }
-
-  @Test
-  void aMinimumHoldIsNotExtended() throws Exception {
-    Grant held = store.tryAcquire(Claims.claim(key)).orElseThrow();
-    assertThat(store.release(held, Claims.TTL)).isEqualTo(ReleaseOutcome.RELEASED);
-
-    assertThat(store.extend(held, LONGER)).isEmpty();
-    assertThat(store.inspect(key).orElseThrow().remaining()).isLessThanOrEqualTo(Claims.TTL);
-  }
-
-  @Test
   void aLeaseThatOthersWaitForIsExtendedAndThenHandedOver() throws Exception {
     Grant held = store.tryAcquire(Claims.claim(key)).orElseThrow();
     try (LockStore other = Stores.open(redis)) {

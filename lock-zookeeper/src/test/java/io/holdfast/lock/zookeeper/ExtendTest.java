@@ -120,15 +120,6 @@ class ExtendTest extends ServerTest {
   }
 
   @Test
-  void aGrantThatWasTakenAwayIsNotRevived() throws Exception {
-    Grant grant = take(store, TTL);
-    assertThat(store.forceRelease(grant.claim().key(), grant.number())).isTrue();
-    assertThat(store.extend(grant, LONG)).isEmpty();
-    assertThat(isThere(grant)).isFalse();
-    assertThat(store.verify(grant)).isEmpty();
-  }
-
-  @Test
   void aGrantWhoseSessionEndedIsNotRevived() throws Exception {
     Grant grant = take(store, LONG);
     SessionKiller.expire(framework, ZooKeeperServer.address(server));
