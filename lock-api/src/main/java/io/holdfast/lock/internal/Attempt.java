@@ -231,7 +231,7 @@ final class Attempt<T> extends Task {
       interrupts.check();
       return got.isHeld() && got.hold().receive();
     }
-    if (!questions.settle(got.hold().grant())) {
+    if (!questions.standsOrVerify(got.hold().grant())) {
       throw got.hold().lostException();
     }
     return got.hold().receive();

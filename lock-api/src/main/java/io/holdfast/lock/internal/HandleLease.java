@@ -47,7 +47,7 @@ abstract class HandleLease extends LossListeners implements AnyLease {
   public void ensureHeld() {
     requireOpen();
     if (!handle.isHeld()) {
-      requireHeld(leases.questions.settle(grant()) && !handle.isClosed());
+      requireHeld(leases.questions.standsOrVerify(grant()) && !handle.isClosed());
     }
   }
 

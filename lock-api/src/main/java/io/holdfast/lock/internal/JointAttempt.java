@@ -160,7 +160,7 @@ final class JointAttempt<T> extends Task {
    */
   private void settle(int index) {
     Handle handle = Objects.requireNonNull(handles[index]);
-    if (leases.questions.settle(handle.hold().grant())) {
+    if (leases.questions.standsOrVerify(handle.hold().grant())) {
       return;
     }
     giveBack(index);

@@ -69,7 +69,7 @@ final class Questions {
   }
 
   /** Whether a grant is valid; asks the store only if the wall clock casts doubt on it. */
-  boolean settle(ActiveGrant grant) {
+  boolean standsOrVerify(ActiveGrant grant) {
     while (!grant.stands()) {
       if (grant.state().isOver()) {
         return false;

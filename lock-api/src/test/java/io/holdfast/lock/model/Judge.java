@@ -31,7 +31,9 @@ final class Judge {
     private final Set<Long> forced = new HashSet<>();
     private long lastToken;
     private long lastWriteToken;
-    private long minHoldUntilNanos;
+
+    /** Closed without a loss; a force is not bound by their minimum holds. */
+    private final List<Section> closed = new ArrayList<>();
   }
 
   Judge(World world, Server server) {
@@ -79,7 +81,7 @@ final class Judge {
   /** Somebody is about to take a grant away by force. */
   void forces(String name, long number) {
     Name its = name(name);
-    its.minHoldUntilNanos = 0;
+    its.closed.clear();
     its.forced.add(number);
     for (Section section : its.open) {
       section.forced |= section.held().number() == number;
@@ -111,10 +113,7 @@ final class Judge {
       if (!section.isShared()) {
         its.lastWriteToken = its.lastToken;
       }
-      if (world.nanos() < its.minHoldUntilNanos) {
-        throw new Broken(
-            Rule.MIN_HOLD, section + " begins before " + World.millis(its.minHoldUntilNanos));
-      }
+      minHold(its, section);
       for (Section other : its.open) {
         if (other.held().number() == section.held().number() && other.isShared()) {
           Seen.READ_OF_A_SHARED_GRANT.count();
@@ -126,13 +125,15 @@ final class Judge {
     its.ofAll.add(section);
   }
 
-  /**
-   * Whoever else begins now, or began already, does so too early; a force is not bound by it, and
-   * of a release that did not arrive the store knows nothing.
-   */
-  private void minHold(Name its, Section closed) {
-    if (its.forced.isEmpty() && server.wasReleased(closed.held().number())) {
-      its.minHoldUntilNanos = Math.max(its.minHoldUntilNanos, closed.minHoldUntilNanos());
+  /** It does not begin too early. Of a release that did not arrive the store knows nothing. */
+  private void minHold(Name its, Section section) {
+    its.closed.removeIf(closed -> closed.minHoldUntilNanos() <= world.nanos());
+    for (Section closed : its.closed) {
+      long number = closed.held().number();
+      if (number == section.held().number() || server.wasReleased(number)) {
+        throw new Broken(
+            Rule.MIN_HOLD, section + " begins before " + World.millis(closed.minHoldUntilNanos()));
+      }
     }
   }
 
@@ -150,7 +151,10 @@ final class Judge {
       throw new Broken(
           Rule.CLOSED_WAS_ALONE, section + " closed without a loss, and was not alone");
     }
-    minHold(name(section.name()), section);
+    Name its = name(section.name());
+    if (its.forced.isEmpty()) {
+      its.closed.add(section);
+    }
     if (section.lossesTold > 0) {
       throw new Broken(Rule.LOSS_TOLD_ONCE, section + " closed without a loss that was told");
     }

@@ -43,7 +43,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * The lock protocol on SQL tables, by the database's clock. Each lock has a row. One conditional
  * update takes the lock, and another frees it. Each waiter has a row too, and a release hands the
- * lock over to the first waiter.
+ * lock over to the first waiter. PostgreSQL notifies its client; elsewhere the client's
+ * {@link Poller} finds it, also if both are of one client.
  *
  * <p>Each statement is a transaction of its own. None is sent that would wait for a guarded
  * transaction: a grant that had a guard is released by a hand-over, which passes over locked rows;
@@ -312,7 +313,8 @@ final class JdbcStore implements PermitStore {
   }
 
   /**
-   * Does {@link Dialect#take}. If a try got the lock but its answer was lost, the next accepts it.
+   * Takes the lock for a waiter in its line, or accepts it if it was handed over, or if an earlier
+   * try got it and its answer was lost.
    *
    * @param reopens whether to do {@link Dialect#reopenLine} before
    */

@@ -10,7 +10,7 @@ import java.security.cert.Certificate;
 import java.util.Base64;
 
 /**
- * A certificate of this machine's address that nobody signed but itself, and its key.
+ * A certificate of this machine that nobody signed but itself, and its key.
  *
  * @param certificate the certificate
  * @param key its private key
@@ -19,8 +19,17 @@ public record SelfSigned(Certificate certificate, Key key) {
   private static final String ALIAS = "server";
   private static final String PASSWORD = "of the test";
 
-  /** Makes one with the JDK's own tool, since no library here makes certificates. */
+  /** Makes one of 127.0.0.1 and localhost. */
   public static SelfSigned make(Path folder) throws Exception {
+    return make(folder, "ip:127.0.0.1,dns:localhost");
+  }
+
+  /**
+   * Makes one with the JDK's own tool, since no library here makes certificates.
+   *
+   * @param names its subject alternative names, as {@code keytool} takes them
+   */
+  public static SelfSigned make(Path folder, String names) throws Exception {
     Path file = folder.resolve("keys.p12");
     Process keytool = new ProcessBuilder(
             Path.of(System.getProperty("java.home"), "bin", "keytool").toString(),
@@ -32,7 +41,7 @@ public record SelfSigned(Certificate certificate, Key key) {
             "-dname",
             "CN=127.0.0.1",
             "-ext",
-            "SAN=ip:127.0.0.1,dns:localhost",
+            "SAN=" + names,
             "-validity",
             "2",
             "-storetype",

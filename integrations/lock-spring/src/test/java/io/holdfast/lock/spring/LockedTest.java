@@ -14,6 +14,7 @@ import io.holdfast.lock.PermitLease;
 import io.holdfast.lock.ReadLease;
 import io.holdfast.lock.ReadWriteClient;
 import io.holdfast.lock.SemaphoreClient;
+import io.holdfast.lock.testsupport.Await;
 import java.lang.annotation.ElementType;
 import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;

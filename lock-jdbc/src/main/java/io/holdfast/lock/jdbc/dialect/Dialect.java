@@ -165,7 +165,8 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
 
   /**
    * Frees the lock if the grant has it and nobody can be in its line. Not for a grant whose guard
-   * may still have the row locked: this statement may wait for the guard's transaction.
+   * may still have the row locked: on some databases this statement waits for the guard's
+   * transaction.
    *
    * @param holdMicros the time for which it stays taken, in microseconds
    * @return whether it was freed; if not, call {@link #handOver}

@@ -1,10 +1,14 @@
 package io.holdfast.lock.tck.broken;
 
+import static io.holdfast.lock.tck.broken.Decorator.in;
+
 import io.holdfast.lock.Acquirable;
 import io.holdfast.lock.AnyLease;
 import io.holdfast.lock.Lease;
 import io.holdfast.lock.LockClient;
 import io.holdfast.lock.LockClientBuilder;
+import io.holdfast.lock.spi.Acquisition;
+import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.LockStore;
@@ -12,6 +16,7 @@ import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoreSettings;
 import io.holdfast.lock.spi.StoredHolder;
+import io.holdfast.lock.spi.Ticket;
 import io.holdfast.lock.spi.TimeSource;
 import io.holdfast.lock.tck.Capability;
 import io.holdfast.lock.tck.GuardedWrites;
@@ -32,6 +37,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Consumer;
 import java.util.function.Function;
+import java.util.function.Predicate;
 import java.util.function.UnaryOperator;
 
 /** The in-memory store with a bug, behind a server that can be stopped. */
@@ -106,12 +112,40 @@ public final class BrokenFixture extends InMemoryFixture {
 
   /** Releases whatever grant has the name. */
   static BrokenFixture releasingByName() {
-    return store(Decorator.in("release", (LockStore real, Grant grant, Duration holdFor) -> {
+    return store(in("release", (LockStore real, Grant grant, Duration holdFor) -> {
       LockKey key = grant.claim().key();
       Optional<StoredHolder> holder = real.inspect(key);
       return holder.isPresent() && real.forceRelease(key, holder.get().number())
           ? ReleaseOutcome.RELEASED
           : ReleaseOutcome.ALREADY_LOST;
+    }));
+  }
+
+  /** Returns a store that has these claims ask again after a pause, and never stand in a line. */
+  static BrokenFixture withoutLine(Predicate<Claim> which, Function<Claim, Duration> pause) {
+    return store(in("acquireOrQueue", (LockStore real, Claim claim, Runnable wakeUp) -> {
+      if (!which.test(claim)) {
+        return real.acquireOrQueue(claim, wakeUp);
+      }
+      Ticket noPlace = new Ticket() {
+        @Override
+        public Status poll() throws StoreException {
+          Optional<Grant> late = real.tryAcquire(claim);
+          return late.isPresent() ? new Granted(late.get()) : new Waiting(pause.apply(claim));
+        }
+
+        @Override
+        public Optional<String> holder() {
+          return Optional.empty();
+        }
+
+        @Override
+        public void close() {}
+      };
+      Optional<Grant> grant = real.tryAcquire(claim);
+      return grant.isPresent()
+          ? new Acquisition.Granted(grant.get())
+          : new Acquisition.Queued(noPlace, pause.apply(claim));
     }));
   }
 

@@ -5,6 +5,7 @@ import static io.holdfast.lock.tck.broken.BrokenFixture.engine;
 import static io.holdfast.lock.tck.broken.BrokenFixture.leases;
 import static io.holdfast.lock.tck.broken.BrokenFixture.locks;
 import static io.holdfast.lock.tck.broken.BrokenFixture.store;
+import static io.holdfast.lock.tck.broken.BrokenFixture.withoutLine;
 import static io.holdfast.lock.tck.broken.Decorator.in;
 import static io.holdfast.lock.tck.broken.RuleCheck.assertCaught;
 
@@ -139,31 +140,7 @@ class BrokenReadWriteTest {
 
   /** Returns a store whose writers don't stand in line: they ask again and again. */
   private static BrokenFixture writersLast() {
-    return store(in("acquireOrQueue", (LockStore real, Claim claim, Runnable wakeUp) -> {
-      if (isShared(claim)) {
-        return real.acquireOrQueue(claim, wakeUp);
-      }
-      Duration pause = Duration.ofMillis(5);
-      Ticket noPlace = new Ticket() {
-        @Override
-        public Status poll() throws StoreException {
-          Optional<Grant> late = real.tryAcquire(claim);
-          return late.isPresent() ? new Granted(late.get()) : new Waiting(pause);
-        }
-
-        @Override
-        public Optional<String> holder() {
-          return Optional.empty();
-        }
-
-        @Override
-        public void close() {}
-      };
-      Optional<Grant> grant = real.tryAcquire(claim);
-      return grant.isPresent()
-          ? new Acquisition.Granted(grant.get())
-          : new Acquisition.Queued(noPlace, pause);
-    }));
+    return withoutLine(claim -> !isShared(claim), claim -> Duration.ofMillis(5));
   }
 
   @Test

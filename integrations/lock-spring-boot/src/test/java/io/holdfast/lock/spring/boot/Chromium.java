@@ -2,6 +2,7 @@ package io.holdfast.lock.spring.boot;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.holdfast.lock.testsupport.Await;
 import java.awt.image.BufferedImage;
 import java.io.ByteArrayInputStream;
 import java.io.File;
@@ -17,7 +18,6 @@ import java.util.Arrays;
 import java.util.Base64;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.Callable;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -81,7 +81,7 @@ final class Chromium {
     Process driver = command.start();
     try {
       int[] port = new int[1];
-      await("chromedriver starts", () -> {
+      Await.until("chromedriver starts", () -> {
         assertThat(driver.isAlive()).as(Files.readString(log)).isTrue();
         Matcher started = STARTED.matcher(Files.readString(log));
         return started.find() && (port[0] = Integer.parseInt(started.group(1))) > 0;
@@ -92,15 +92,6 @@ final class Chromium {
       throw e;
     } finally {
       Files.delete(log);
-    }
-  }
-
-  /** Waits until the condition is met. */
-  static void await(String what, Callable<Boolean> condition) throws Exception {
-    long deadline = System.nanoTime() + DEADLINE.toNanos();
-    while (!condition.call()) {
-      assertThat(System.nanoTime() - deadline).as("never seen: " + what).isNegative();
-      TimeUnit.MILLISECONDS.sleep(20);
     }
   }
 
@@ -116,7 +107,7 @@ final class Chromium {
   void awaitText(String... parts) throws Exception {
     String[] last = {""};
     try {
-      await("text", () -> {
+      Await.until("text", () -> {
         last[0] = text();
         return Arrays.stream(parts).allMatch(last[0]::contains);
       });

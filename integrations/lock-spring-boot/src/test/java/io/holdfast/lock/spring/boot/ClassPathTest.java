@@ -6,10 +6,10 @@ import io.holdfast.lock.Lease;
 import io.holdfast.lock.LockClient;
 import io.holdfast.lock.spring.EnableHoldfastLocks;
 import io.holdfast.lock.spring.HoldfastLocksConfiguration;
+import io.holdfast.lock.testsupport.Await;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Timer;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
-import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.springframework.boot.actuate.autoconfigure.endpoint.EndpointAutoConfiguration;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
@@ -96,20 +96,13 @@ class ClassPathTest {
           givesALock(context);
           assertThat(context).hasBean("locksHealthIndicator").hasSingleBean(LocksEndpoint.class);
           MeterRegistry registry = context.getBean(MeterRegistry.class);
-          awaitCount(registry
+          Timer timer = registry
               .get("holdfast.lock.hold")
               .tags("client", "shop", "store", "memory", "group", "orders", "outcome", "released")
-              .timer());
+              .timer();
+          // A thread of the client reports the events.
+          Await.until("it is counted", () -> timer.count() > 0);
         });
-  }
-
-  /** Waits for a count: a thread of the client reports the events. */
-  private static void awaitCount(Timer timer) throws InterruptedException {
-    long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(20);
-    while (timer.count() == 0) {
-      assertThat(System.nanoTime() - deadline).as("nothing was counted").isNegative();
-      TimeUnit.MILLISECONDS.sleep(5);
-    }
   }
 
   private static ApplicationContextRunner without(

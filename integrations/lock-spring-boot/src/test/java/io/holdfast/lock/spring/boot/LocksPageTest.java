@@ -12,6 +12,7 @@ import io.holdfast.lock.LockClient;
 import io.holdfast.lock.LockLostException;
 import io.holdfast.lock.LockStoreException;
 import io.holdfast.lock.jdbc.JdbcLocks;
+import io.holdfast.lock.testsupport.Await;
 import java.io.IOException;
 import java.lang.reflect.Proxy;
 import java.net.InetAddress;
@@ -94,7 +95,7 @@ class LocksPageTest {
         waiter = waitsFor(other.get("orders/42"));
         chromium.open(page(context));
 
-        Chromium.await("one waits", () -> cells(1).get(5).equals("1"));
+        Await.until("one waits", () -> cells(1).get(5).equals("1"));
         List<String> cells = cells(1);
         assertThat(cells.get(0)).isEqualTo("orders/42");
         assertThat(cells.get(1)).startsWith("shop");
@@ -139,7 +140,7 @@ class LocksPageTest {
 
       assertThat(other.get("orders/42").forceRelease(lease.token())).isTrue();
 
-      Chromium.await("the loss", () -> chromium.count("#losses tbody tr") == 1);
+      Await.until("the loss", () -> chromium.count("#losses tbody tr") == 1);
       assertThat(chromium
               .run("return document.querySelector('#losses tbody').innerText")
               .asString())
@@ -157,7 +158,7 @@ class LocksPageTest {
       chromium.open(page(context));
       chromium.awaitText(evil);
       chromium.click(BUTTON);
-      Chromium.await("the question", () -> chromium.count("dialog[open]") == 1);
+      Await.until("the question", () -> chromium.count("dialog[open]") == 1);
 
       assertThat(chromium
               .run("return document.getElementById('release-name').innerText")
@@ -188,7 +189,7 @@ class LocksPageTest {
           fetch('http://127.0.0.2:1/').catch(() => {});
           """);
 
-      Chromium.await(
+      Await.until(
           "four violations",
           () -> chromium
               .run("return window.blocked.sort().join()")
@@ -247,7 +248,7 @@ class LocksPageTest {
       // As if the machine had slept for a minute.
       chromium.run("answeredAt -= 60000");
 
-      Chromium.await("no row", () -> chromium.count("tbody tr") == 0);
+      Await.until("no row", () -> chromium.count("tbody tr") == 0);
     }
   }
 
@@ -287,7 +288,7 @@ class LocksPageTest {
         chromium.show(tab);
       }
       int asked = store.asked.get();
-      Chromium.await("a question", () -> store.asked.get() > asked);
+      Await.until("a question", () -> store.asked.get() > asked);
       chromium.awaitText("reports/1");
     }
   }
@@ -301,7 +302,7 @@ class LocksPageTest {
       chromium.run(
           "document.querySelector('#locks tbody button').focus(); window.before = answeredAt");
 
-      Chromium.await(
+      Await.until(
           "the next answer",
           () -> chromium.run("return answeredAt > window.before").asBoolean());
 
@@ -415,7 +416,7 @@ class LocksPageTest {
           Lease report = other.get("reports/daily").tryLock().orElseThrow()) {
         waiter = waitsFor(other.get("orders/42"));
         chromium.open(page(context));
-        Chromium.await(
+        Await.until(
             "all of it",
             () -> chromium.count("#losses tbody tr") == 1 && cells(1).get(5).equals("1"));
 

@@ -3,11 +3,11 @@ package io.holdfast.lock.spring.boot;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.holdfast.lock.LockClient;
+import io.holdfast.lock.testsupport.Await;
 import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
 class MetersTest {
@@ -35,14 +35,12 @@ class MetersTest {
     return registry.getMeters().stream().map(Meter::getId).toList();
   }
 
-  private static void awaitHolds(MeterRegistry registry, int count) throws InterruptedException {
-    long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(40);
-    while (registry.find("holdfast.lock.hold").timers().stream()
-            .mapToLong(timer -> timer.count())
-            .sum()
-        < count) {
-      assertThat(System.nanoTime() - deadline).as("fewer were counted").isNegative();
-      TimeUnit.MILLISECONDS.sleep(5);
-    }
+  private static void awaitHolds(MeterRegistry registry, int count) {
+    Await.until(
+        count + " are counted",
+        () -> registry.find("holdfast.lock.hold").timers().stream()
+                .mapToLong(timer -> timer.count())
+                .sum()
+            >= count);
   }
 }

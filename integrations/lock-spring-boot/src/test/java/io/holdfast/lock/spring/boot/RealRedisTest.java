@@ -2,12 +2,8 @@ package io.holdfast.lock.spring.boot;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import java.io.InputStream;
-import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
+import io.holdfast.lock.testsupport.SelfSigned;
 import java.nio.file.Path;
-import java.security.KeyStore;
-import java.util.Base64;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -19,7 +15,6 @@ import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 /** Spring Boot's connection details of Redis, each kind with the servers that it is for. */
 @Tag("nightly")
 class RealRedisTest {
-  private static final char[] KEYS_PASSWORD = "of the test".toCharArray();
   private static final String DATA_REDIS = "spring.data.redis.";
 
   @Test
@@ -69,9 +64,9 @@ class RealRedisTest {
 
   @Test
   void aBundleHasTheCertificatesOfBothSides(@TempDir Path folder) throws Exception {
-    KeyStore keys = selfSigned(folder.resolve("keys.p12"));
-    String certificate = pem("CERTIFICATE", keys.getCertificate("redis").getEncoded());
-    String key = pem("PRIVATE KEY", keys.getKey("redis", KEYS_PASSWORD).getEncoded());
+    SelfSigned own = SelfSigned.make(folder, "dns:localhost");
+    String certificate = own.certificatePem();
+    String key = own.keyPem();
     try (RedisContainer server = RedisContainer.tls(certificate, key)) {
       ApplicationContextRunner runner = runner()
           .withPropertyValues(
@@ -116,47 +111,5 @@ class RealRedisTest {
       found = found.getCause();
     }
     return found;
-  }
-
-  /** Makes a certificate with the JDK's own tool. */
-  private static KeyStore selfSigned(Path file) throws Exception {
-    Process keytool = new ProcessBuilder(
-            Path.of(System.getProperty("java.home"), "bin", "keytool").toString(),
-            "-genkeypair",
-            "-alias",
-            "redis",
-            "-keyalg",
-            "EC",
-            "-dname",
-            "CN=localhost",
-            "-ext",
-            "SAN=dns:localhost",
-            "-validity",
-            "2",
-            "-storetype",
-            "PKCS12",
-            "-storepass",
-            new String(KEYS_PASSWORD),
-            "-keystore",
-            file.toString())
-        .redirectErrorStream(true)
-        .start();
-    String said = new String(keytool.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-    assertThat(keytool.waitFor()).as(said).isZero();
-    KeyStore store = KeyStore.getInstance("PKCS12");
-    try (InputStream in = Files.newInputStream(file)) {
-      store.load(in, KEYS_PASSWORD);
-    }
-    return store;
-  }
-
-  private static String pem(String what, byte[] content) {
-    return "-----BEGIN "
-        + what
-        + "-----\n"
-        + Base64.getMimeEncoder(64, new byte[] {'\n'}).encodeToString(content)
-        + "\n-----END "
-        + what
-        + "-----\n";
   }
 }

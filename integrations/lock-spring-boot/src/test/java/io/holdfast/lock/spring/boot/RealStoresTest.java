@@ -4,13 +4,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.holdfast.lock.Lease;
 import io.holdfast.lock.LockClient;
+import io.holdfast.lock.testsupport.Image;
+import io.holdfast.lock.testsupport.ServerContainer;
 import java.time.Duration;
-import java.util.Map;
 import java.util.UUID;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.CuratorFrameworkFactory;
 import org.apache.curator.retry.RetryOneTime;
-import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -27,7 +27,6 @@ import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
-import org.testcontainers.DockerClientFactory;
 import org.testcontainers.containers.GenericContainer;
 import org.testcontainers.containers.wait.strategy.Wait;
 import org.testcontainers.postgresql.PostgreSQLContainer;
@@ -35,7 +34,6 @@ import org.testcontainers.postgresql.PostgreSQLContainer;
 /** Each store's real server, through the client that the application gets. */
 @Timeout(300) // Servers are started in each test.
 class RealStoresTest {
-  private static final Duration STARTUP_MAX = Duration.ofMinutes(2);
   private static final String PASSWORD = "holdfast";
 
   /** A server that has just been started on a busy machine may not answer within five seconds. */
@@ -45,30 +43,23 @@ class RealStoresTest {
 
   @BeforeEach
   void docker() {
-    Assumptions.assumeTrue(
-        "true".equals(System.getenv("CI")) || DockerClientFactory.instance().isDockerAvailable(),
-        "Docker is not available: dev/containers up");
+    ServerContainer.assumeDocker();
   }
 
   @Test
   void postgresWithALazyDataSourceAndAWrongPassword() {
-    try (GenericContainer<?> server = new GenericContainer<>("postgres:17")
-        .withEnv(Map.of("POSTGRES_PASSWORD", PASSWORD))
-        .withExposedPorts(5432)
-        .waitingFor(Wait.forLogMessage(".*ready to accept connections.*", 2)
-            .withStartupTimeout(STARTUP_MAX))) {
-      server.start();
+    try (ServerContainer server = ServerContainer.start(Image.POSTGRES)) {
       ApplicationContextRunner runner = patient()
           .withConfiguration(AutoConfigurations.of(DataSourceAutoConfiguration.class))
           .withPropertyValues(
               "holdfast.store=jdbc",
               "spring.datasource.connection-fetch=lazy",
-              "spring.datasource.url=jdbc:postgresql://" + server.getHost() + ":"
-                  + server.getMappedPort(5432) + "/postgres",
+              "spring.datasource.url=jdbc:postgresql://" + server.address() + "/"
+                  + Image.DATABASE,
               "spring.datasource.username=postgres");
 
       runner
-          .withPropertyValues("spring.datasource.password=" + PASSWORD)
+          .withPropertyValues("spring.datasource.password=" + Image.PASSWORD)
           .run(RealStoresTest::excludesTheOther);
       runner
           .withPropertyValues("spring.datasource.password=wrong")
@@ -84,13 +75,8 @@ class RealStoresTest {
   @Test
   @Tag("nightly")
   void redisWithAPasswordInAnApplicationThatUsesLettuce() {
-    try (GenericContainer<?> server = new GenericContainer<>("redis:8.0")
-        .withCommand("--requirepass", PASSWORD)
-        .withExposedPorts(6379)
-        .waitingFor(Wait.forLogMessage(".*Ready to accept connections.*", 1)
-            .withStartupTimeout(STARTUP_MAX))) {
-      server.start();
-      String address = server.getHost() + ":" + server.getMappedPort(6379);
+    try (ServerContainer server = ServerContainer.start(Image.REDIS, "--requirepass", PASSWORD)) {
+      String address = server.address();
       ApplicationContextRunner runner = patient()
           .withConfiguration(AutoConfigurations.of(DataRedisAutoConfiguration.class))
           .withPropertyValues("holdfast.store=redis");
@@ -119,11 +105,8 @@ class RealStoresTest {
   @Test
   @Tag("nightly")
   void zookeeperByConnectStringAndByTheApplicationsFramework() {
-    try (GenericContainer<?> server = new GenericContainer<>("zookeeper:3.9")
-        .withExposedPorts(2181)
-        .waitingFor(Wait.forListeningPort().withStartupTimeout(STARTUP_MAX))) {
-      server.start();
-      String servers = server.getHost() + ":" + server.getMappedPort(2181);
+    try (ServerContainer server = ServerContainer.start(Image.ZOOKEEPER)) {
+      String servers = server.address();
       ApplicationContextRunner runner = patient().withPropertyValues("holdfast.store=zookeeper");
 
       runner
@@ -143,18 +126,10 @@ class RealStoresTest {
   @Test
   @Tag("nightly")
   void consulByItsAddress() {
-    try (GenericContainer<?> server = new GenericContainer<>("consul:1.8")
-        .withCommand(
-            "agent", "-server", "-bootstrap-expect=1", "-client=0.0.0.0", "-bind=127.0.0.1")
-        .withExposedPorts(8500)
-        .waitingFor(Wait.forLogMessage(".*cluster leadership acquired.*", 1)
-            .withStartupTimeout(STARTUP_MAX))) {
-      server.start();
+    try (ServerContainer server = ServerContainer.start(Image.CONSUL)) {
       patient()
           .withPropertyValues(
-              "holdfast.store=consul",
-              "holdfast.consul.address=http://" + server.getHost() + ":"
-                  + server.getMappedPort(8500))
+              "holdfast.store=consul", "holdfast.consul.address=http://" + server.address())
           .run(RealStoresTest::excludesTheOther);
     }
   }

@@ -1,5 +1,6 @@
 package io.holdfast.lock.spring.boot;
 
+import io.holdfast.lock.testsupport.ServerContainer;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.ServerSocket;
@@ -9,8 +10,6 @@ import java.util.Map;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
-import org.junit.jupiter.api.Assumptions;
-import org.testcontainers.DockerClientFactory;
 import org.testcontainers.containers.GenericContainer;
 import org.testcontainers.containers.wait.strategy.Wait;
 
@@ -47,9 +46,7 @@ final class RedisContainer implements AutoCloseable {
   private final List<Integer> ports;
 
   private RedisContainer(List<Integer> ports, Map<String, String> environment, String script) {
-    Assumptions.assumeTrue(
-        "true".equals(System.getenv("CI")) || DockerClientFactory.instance().isDockerAvailable(),
-        "Docker is not available: dev/containers up");
+    ServerContainer.assumeDocker();
     this.ports = ports;
     container = new GenericContainer<>(IMAGE)
         .withEnv(environment)

@@ -6,6 +6,7 @@ import com.zaxxer.hikari.HikariDataSource;
 import io.holdfast.lock.Lease;
 import io.holdfast.lock.LockClient;
 import io.holdfast.lock.LockClientClosedException;
+import io.holdfast.lock.testsupport.Await;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -105,27 +106,21 @@ class ShutdownTest {
       return end;
     }
 
-    void awaitBusy(String... who) throws InterruptedException {
-      long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(PATIENCE_SECONDS);
-      while (!List.of(who).stream().allMatch(one -> lines.contains(one + " is busy"))) {
-        assertThat(System.nanoTime() - deadline).as("waiting for %s", lines).isNegative();
-        TimeUnit.MILLISECONDS.sleep(5);
-      }
+    void awaitBusy(String... who) {
+      Await.until(
+          "they are busy",
+          () -> List.of(who).stream().allMatch(one -> lines.contains(one + " is busy")));
     }
 
     /** Waits until the web server takes no more requests. */
-    void awaitRefused(int port) throws InterruptedException {
-      long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(PATIENCE_SECONDS);
-      boolean open = true;
-      while (open) {
+    void awaitRefused(int port) {
+      Await.until("nothing listens", () -> {
         try (java.net.Socket socket = new java.net.Socket("localhost", port)) {
-          open = socket.isConnected();
+          return !socket.isConnected();
         } catch (java.io.IOException e) {
-          open = false;
+          return true;
         }
-        assertThat(System.nanoTime() - deadline).as("still listening").isNegative();
-        TimeUnit.MILLISECONDS.sleep(5);
-      }
+      });
     }
 
     void poolCloses() {
