@@ -99,7 +99,7 @@ final class Questions {
     // The keeper must look anew: the lease may have to be confirmed before its former end.
     parts.keeper().requestScan();
     settlement.renewed(grant);
-    return settle(grant);
+    return standsOrVerify(grant);
   }
 
   /**

@@ -191,12 +191,14 @@ class BrokenSemaphoresTest {
     assertCaught(
         "L-13.8 thoseWhoWaitAreServedInTheOrderOfTheirArrival",
         "served so far, in order",
-        withoutLine(claim -> true, claim -> pauses.computeIfAbsent(claim.ownerId(), id -> {
-          int before = arrivals
-              .computeIfAbsent(claim.key().name(), name -> new AtomicInteger())
-              .getAndIncrement();
-          return before == 0 ? Duration.ofSeconds(3) : Duration.ofMillis(10);
-        })));
+        withoutLine(
+            claim -> true,
+            claim -> pauses.computeIfAbsent(claim.ownerId(), id -> {
+              int before = arrivals
+                  .computeIfAbsent(claim.key().name(), name -> new AtomicInteger())
+                  .getAndIncrement();
+              return before == 0 ? Duration.ofSeconds(3) : Duration.ofMillis(10);
+            })));
   }
 
   @Test

@@ -54,8 +54,7 @@ class RealStoresTest {
           .withPropertyValues(
               "holdfast.store=jdbc",
               "spring.datasource.connection-fetch=lazy",
-              "spring.datasource.url=jdbc:postgresql://" + server.address() + "/"
-                  + Image.DATABASE,
+              "spring.datasource.url=jdbc:postgresql://" + server.address() + "/" + Image.DATABASE,
               "spring.datasource.username=postgres");
 
       runner
