@@ -45,8 +45,8 @@ public final class Hold extends Task implements HeldLease {
    *   lost                      -- its handles are closed, and its
    *                                loss is told -------------------> over
    *
-   * Guarded: with an open guard, and no handle. What is lost under a guard, with or without handles,
-   * is freed at the store when the last guard ends. Each transition is a method here, which does what can fail before its first change.
+   * Guarded: under an open guard, without handles. What is lost under guards is freed at the store
+   * when they end. Each transition is a method, which does what can fail before its first change.
    *
    * A loss is found by a compare-and-set in ActiveGrant, possibly by a thread that must not block
    * on the mutex. The next thread that comes to the queue books it, so that nobody acts on a holder
